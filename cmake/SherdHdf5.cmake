@@ -1,0 +1,17 @@
+# Finds the parallel HDF5 C library and offers it as sherd::hdf5.
+function(sherd_find_hdf5)
+  if(TARGET sherd::hdf5)
+    return()
+  endif()
+  set(HDF5_PREFER_PARALLEL TRUE)
+  find_package(HDF5 REQUIRED COMPONENTS C)
+  if(NOT HDF5_IS_PARALLEL)
+    message(FATAL_ERROR "HDF5 ${HDF5_VERSION} was built without MPI. Try: apt-get install "
+                        "libhdf5-openmpi-dev, or spack install hdf5+mpi")
+  endif()
+  add_library(sherd_hdf5 INTERFACE)
+  add_library(sherd::hdf5 ALIAS sherd_hdf5)
+  target_include_directories(sherd_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+  target_link_libraries(sherd_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+  message(STATUS "HDF5 ${HDF5_VERSION} (parallel)")
+endfunction()

@@ -1,0 +1,1 @@
+# Install and export: filled in beside sherdConfig.cmake.in.

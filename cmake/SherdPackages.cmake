@@ -1,0 +1,28 @@
+# The small libraries: oneDNN, hwloc, yaml-cpp, CLI11, fmt, spdlog, nlohmann-json, xxHash, each under
+# one target name whatever its version calls it.
+function(sherd_find_header_or_pkg target pkg header library)
+  if(TARGET ${target})
+    return()
+  endif()
+  find_path(SHERD_${pkg}_INCLUDE ${header} REQUIRED)
+  find_library(SHERD_${pkg}_LIBRARY ${library} REQUIRED)
+  string(REPLACE "::" "_" name ${target})
+  add_library(${name} INTERFACE)
+  add_library(${target} ALIAS ${name})
+  target_include_directories(${name} SYSTEM INTERFACE "$<BUILD_INTERFACE:${SHERD_${pkg}_INCLUDE}>")
+  target_link_libraries(${name} INTERFACE "$<BUILD_INTERFACE:${SHERD_${pkg}_LIBRARY}>")
+endfunction()
+
+function(sherd_find_packages)
+  find_package(dnnl CONFIG REQUIRED)
+  find_package(fmt REQUIRED)
+  find_package(spdlog REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  find_package(yaml-cpp REQUIRED)
+  find_package(CLI11 REQUIRED)
+  if(NOT TARGET yaml-cpp::yaml-cpp)  # 0.7 calls it yaml-cpp
+    add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+  endif()
+  sherd_find_header_or_pkg(sherd::hwloc hwloc hwloc.h hwloc)
+  sherd_find_header_or_pkg(sherd::xxhash xxhash xxhash.h xxhash)
+endfunction()

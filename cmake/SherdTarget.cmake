@@ -1,0 +1,30 @@
+# sherd_add_library(name SOURCES ... [PUBLIC libs] [PRIVATE libs]): one library of the project.
+configure_file(include/sherd/base/config.hpp.in
+               "${CMAKE_CURRENT_BINARY_DIR}/include/sherd/base/config.hpp" @ONLY)
+
+add_library(sherd_flags INTERFACE)
+target_compile_options(sherd_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Werror=return-type
+  $<$<BOOL:${SHERD_WERROR}>:-Werror> $<$<BOOL:${SHERD_NATIVE}>:-march=native>)
+if(SHERD_SANITIZE)
+  target_compile_options(sherd_flags INTERFACE -fsanitize=${SHERD_SANITIZE} -fno-omit-frame-pointer
+                                               -fno-sanitize-recover=all -g1)
+  target_link_options(sherd_flags INTERFACE -fsanitize=${SHERD_SANITIZE})
+endif()
+
+function(sherd_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(${name} ${ARG_SOURCES})
+  string(REGEX REPLACE "^sherd_" "" short ${name})
+  add_library(sherd::${short} ALIAS ${name})
+  target_include_directories(${name}
+    PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+           "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"
+           "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+    PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE}
+                                       "$<BUILD_INTERFACE:sherd_flags>")
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short} CXX_EXTENSIONS OFF)
+  set_property(GLOBAL APPEND PROPERTY SHERD_LIBRARIES ${name})
+endfunction()

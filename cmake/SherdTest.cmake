@@ -1,0 +1,44 @@
+# sherd_add_test(NAME module.thing SOURCES a.cpp ... [NP 1 2 4] [LIBS sherd::x] [LABELS l] [TIMEOUT s])
+# makes one GoogleTest program. Without NP it runs as a plain process (a unit test); with NP it runs
+# under mpiexec once for each number, as module.thing.np4, oversubscribed and as root if need be.
+# A program that runs no test fails (tests/support/*_main.cpp see to it).
+find_package(GTest REQUIRED)
+
+set(SHERD_MPI_ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
+    OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1 SHERD_COMM_TIMEOUT=100)
+
+add_library(sherd_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/support/unit_main.cpp)
+target_link_libraries(sherd_test_main PUBLIC GTest::gtest sherd_flags)
+add_library(sherd_test_main_mpi OBJECT ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
+target_link_libraries(sherd_test_main_mpi PUBLIC GTest::gtest sherd_flags sherd::runtime MPI::MPI_C)
+
+function(sherd_add_test)
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;LABELS" "SOURCES;NP;LIBS;ENV" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  string(REPLACE "." "_" target "test_${ARG_NAME}")
+  add_executable(${target} ${ARG_SOURCES})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/src"
+                                               "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS
+                             SHERD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  if(NOT ARG_NP)
+    target_link_libraries(${target} PRIVATE sherd_test_main ${ARG_LIBS} GTest::gmock)
+    add_test(NAME ${ARG_NAME} COMMAND ${target})
+    sherd_test_properties(${ARG_NAME} 1 ${ARG_TIMEOUT} "unit;${ARG_LABELS}" "${ARG_ENV}")
+    return()
+  endif()
+  target_link_libraries(${target} PRIVATE sherd_test_main_mpi ${ARG_LIBS} GTest::gmock)
+  foreach(np IN LISTS ARG_NP)
+    add_test(NAME ${ARG_NAME}.np${np}
+             COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${np} $<TARGET_FILE:${target}>)
+    sherd_test_properties(${ARG_NAME}.np${np} ${np} ${ARG_TIMEOUT} "mpi;${ARG_LABELS}" "${ARG_ENV}")
+  endforeach()
+endfunction()
+
+function(sherd_test_properties name processors timeout labels env)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} PROCESSORS ${processors}
+                       LABELS "${labels}" ENVIRONMENT "${SHERD_MPI_ENV};${env}")
+endfunction()

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sherd/base/dtype.hpp"
+#include "sherd/tensor/shape.hpp"
+
+namespace sherd::dtensor {
+
+/// How a tensor lies over the ranks of a mesh.
+enum class Placement : std::uint8_t {
+  sharded,    ///< every element is held by exactly one rank
+  replicated  ///< every rank holds all of it
+};
+
+/// What a rank knows of one distributed tensor: its whole metadata and the element range it holds.
+/// Ranges count elements of the row-major global tensor.
+struct ShardSpec {
+  std::string name;  ///< fully qualified
+  Shape global_shape;
+  DType dtype = DType::f32;
+  Placement placement = Placement::sharded;
+  std::int64_t offset = 0;  ///< first element held here
+  std::int64_t numel = 0;   ///< elements held here; zero is legal
+  bool requires_grad = true;
+  std::vector<std::string> aliases;  ///< other names of the same tensor (ties)
+};
+
+}  // namespace sherd::dtensor
