@@ -1,17 +1,21 @@
-# Finds the parallel HDF5 C library and offers it as sherd::hdf5.
+# Finds the parallel HDF5 C library and offers it as sherd::hdf5. Used by the build and, installed, by
+# sherdConfig.cmake.
+include_guard()
+include("${CMAKE_CURRENT_LIST_DIR}/SherdPackages.cmake")
+
 function(sherd_find_hdf5)
   if(TARGET sherd::hdf5)
     return()
   endif()
   set(HDF5_PREFER_PARALLEL TRUE)
-  find_package(HDF5 REQUIRED COMPONENTS C)
-  if(NOT HDF5_IS_PARALLEL)
-    message(FATAL_ERROR "HDF5 ${HDF5_VERSION} was built without MPI. Try: apt-get install "
-                        "libhdf5-openmpi-dev, or spack install hdf5+mpi")
+  find_package(HDF5 QUIET COMPONENTS C)
+  if(NOT HDF5_FOUND OR NOT HDF5_IS_PARALLEL)
+    sherd_missing("HDF5 ${HDF5_VERSION} with MPI was not found (checkpoints are parallel HDF5 files). "
+                  "Try: apt-get install libhdf5-openmpi-dev, or spack install hdf5+mpi")
+    return()
   endif()
-  add_library(sherd_hdf5 INTERFACE)
-  add_library(sherd::hdf5 ALIAS sherd_hdf5)
-  target_include_directories(sherd_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
-  target_link_libraries(sherd_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
-  message(STATUS "HDF5 ${HDF5_VERSION} (parallel)")
+  add_library(sherd::hdf5 INTERFACE IMPORTED)
+  target_include_directories(sherd::hdf5 INTERFACE ${HDF5_C_INCLUDE_DIRS})
+  target_link_libraries(sherd::hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+  sherd_found("HDF5 ${HDF5_VERSION} (parallel)")
 endfunction()

@@ -1,0 +1,32 @@
+"""The tests that ctest knows are those in tests/registered_tests.txt: none has silently gone.
+Run as a program it writes that list anew: registered_tests.py ROOT BUILD_FOLDER."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LIST = "tests/registered_tests.txt"
+
+
+def registered(build):
+    output = subprocess.run(["ctest", "-N"], cwd=build, capture_output=True, text=True,
+                            check=True).stdout
+    return set(re.findall(r"^\s*Test\s+#\d+: (\S+)", output, re.M))
+
+
+def check(root):
+    now = registered(os.environ["SHERD_BUILD_FOLDER"])
+    listed = set((root / LIST).read_text(encoding="utf-8").split())
+    advice = f"Try: python3 tests/lint/registered_tests.py . {os.environ['SHERD_BUILD_FOLDER']}"
+    problems = [f"{name} is listed in {LIST} but not registered" for name in sorted(listed - now)]
+    problems += [f"{name} is registered but not listed in {LIST}" for name in sorted(now - listed)]
+    print(f"{len(now)} tests registered, {len(listed)} listed")
+    return problems + [advice] if problems else []
+
+
+if __name__ == "__main__":
+    names = sorted(registered(sys.argv[2]))
+    (Path(sys.argv[1]) / LIST).write_text("\n".join(names) + "\n", encoding="utf-8")
+    print(f"{LIST}: {len(names)} tests")
