@@ -3,6 +3,7 @@
 # under mpiexec once for each number, as module.thing.np4, oversubscribed and as root if need be.
 # A program that runs no test fails (tests/support/*_main.cpp see to it).
 find_package(GTest REQUIRED)
+add_custom_target(unit_tests)  # builds every program that runs without a launcher
 
 set(SHERD_MPI_ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
@@ -27,6 +28,7 @@ function(sherd_add_test)
   if(NOT ARG_NP)
     target_link_libraries(${target} PRIVATE sherd_test_main ${ARG_LIBS} GTest::gmock)
     add_test(NAME ${ARG_NAME} COMMAND ${target})
+    add_dependencies(unit_tests ${target})
     sherd_test_properties(${ARG_NAME} 1 ${ARG_TIMEOUT} "unit;${ARG_LABELS}" "${ARG_ENV}")
     return()
   endif()

@@ -1,0 +1,43 @@
+#!/bin/bash
+# Installs what is missing, builds sherd and runs all of its tests, then the unit tests once more under
+# the address and undefined-behaviour sanitizers. Ends with ctest's summaries; fails if anything did.
+# usage: jobs/test.sh [--no-asan]
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+bash jobs/setup.sh
+export SHERD_LINT_STRICT=1 CTEST_OUTPUT_ON_FAILURE=1
+failed=0
+
+# run_tests FOLDER [ctest arguments]: two at a time; a test of N ranks counts as N.
+run_tests() {
+  local folder=$1
+  shift
+  ctest --test-dir "build/$folder" --no-tests=error -j "$(nproc)" "$@" 2>&1 |
+    tee "build/$folder/ctest.log" || failed=1
+}
+
+preset=$(pick_preset)
+step "configure and build ($preset)"
+configure "$preset"
+build "$preset"
+step "all tests ($preset)"
+run_tests "$preset"
+
+if [ "${1:-}" != --no-asan ]; then
+  step "configure and build (asan)"
+  configure asan
+  build asan --target unit_tests
+  step "unit tests (asan)"
+  # Open MPI and hwloc keep memory until exit; leaks are not looked for, everything else is.
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 run_tests asan -L unit
+fi
+
+step summary
+for log in build/"$preset"/ctest.log build/asan/ctest.log; do
+  if [ -e "$log" ]; then
+    echo "$log:"
+    sed -n '/tests passed/,$p' "$log"
+  fi
+done
+exit $failed
