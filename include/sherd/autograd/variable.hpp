@@ -42,7 +42,8 @@ class Variable {
   [[nodiscard]] Tensor grad() const;
   /// Leaf: the memory the next backward() writes the gradient to; the first write overwrites, later
   /// ones add. Undefined tensor: back to memory of its own, without a gradient.
-  void set_grad_buffer(Tensor buffer);
+  /// `holds_gradient`: the buffer holds an earlier one, the first write adds too.
+  void set_grad_buffer(Tensor buffer, bool holds_gradient = false);
   /// Leaf: whether a gradient has been written since the buffer was set (or since clear_grad()).
   [[nodiscard]] bool grad_written() const noexcept;
   /// Leaf: forgets the gradient; a buffer set by set_grad_buffer() stays and is overwritten next.

@@ -21,12 +21,12 @@ enum class ShardingStrategy : std::uint8_t {
 /// A strategy is this row and nothing else; the engine reads rows, never names.
 struct StrategyRow {
   ShardingStrategy strategy;
-  std::string_view name;       ///< as in YAML
-  Level parameters;            ///< at rest
-  bool keep_after_forward;     ///< whole from first forward to the end of backward
+  std::string_view name;    ///< as in YAML
+  Level parameters;         ///< at rest
+  bool keep_after_forward;  ///< whole from first forward to the end of backward
   Level gradients;
   Level optimizer;
-  bool available;              ///< whether this version's engine executes it
+  bool available;  ///< whether this version's engine executes it
 };
 
 inline constexpr std::array<StrategyRow, 6> kStrategies{{

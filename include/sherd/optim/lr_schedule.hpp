@@ -5,8 +5,8 @@
 namespace sherd::optim {
 
 /// Learning rate of a step. `constant` stays at `peak` after the warm-up; `cosine` falls to
-/// `minimum` at `total_steps` by half a cosine. Warm-up is linear: step s of `warmup_steps` (from 0)
-/// has peak * (s+1)/warmup_steps.
+/// `minimum` at `total_steps` by half a cosine. Warm-up is linear: step s of `warmup_steps` (from
+/// 0) has peak * (s+1)/warmup_steps.
 struct LrSchedule {
   enum class Kind : std::uint8_t { constant, cosine };
   Kind kind = Kind::constant;

@@ -1,0 +1,153 @@
+#include "fsdp/group.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sherd/base/check.hpp"
+
+namespace sherd::fsdp {
+namespace {
+
+using Claimed = std::set<const void*>;
+
+bool default_wrap(const std::set<const nn::Module*>& list_elements, const nn::Module& module) {
+  return list_elements.contains(&module);
+}
+
+std::set<const nn::Module*> module_list_elements(nn::Module& root) {
+  std::set<const nn::Module*> found;
+  for (const auto& [name, module] : nn::named_modules(root)) {
+    if (dynamic_cast<const nn::ModuleList*>(module) != nullptr) {
+      for (const auto& [child_name, child] : module->children()) {
+        found.insert(child.get());
+      }
+    }
+  }
+  return found;
+}
+
+class GroupMaker {
+ public:
+  GroupMaker(nn::Module& root, const FullyShardOptions& options, int pieces)
+      : root_(root),
+        options_(options),
+        pieces_(pieces),
+        all_(nn::named_parameters(root)),
+        list_elements_(module_list_elements(root)) {}
+
+  GroupSet make() {
+    expect(!all_.empty(), "the module has no parameters (nothing to shard)");
+    std::vector<std::pair<std::string, nn::Module*>> wrapped;
+    for (const auto& [name, module] : nn::named_modules(root_)) {
+      if (module != &root_ && wraps(name, *module)) {
+        wrapped.emplace_back(name, module);
+      }
+    }
+    // Inner modules come after the ones around them and claim first.
+    std::vector<std::vector<nn::NamedParameter>> claims(wrapped.size());
+    for (std::size_t i = wrapped.size(); i-- > 0;) {
+      claims[i] = claim(wrapped[i].first);
+    }
+    add_group("", &root_, rest());
+    for (std::size_t i = 0; i < wrapped.size(); ++i) {
+      if (!claims[i].empty()) {
+        add_group(wrapped[i].first, wrapped[i].second, claims[i]);
+      }
+    }
+    return std::move(set_);
+  }
+
+ private:
+  bool wraps(const std::string& name, const nn::Module& module) const {
+    return options_.wrap ? options_.wrap(name, module) : default_wrap(list_elements_, module);
+  }
+
+  // A parameter shared with a module outside the group belongs to the root, which is gathered for
+  // the whole step.
+  bool shared_outside(const nn::NamedParameter& parameter, const std::string& prefix) const {
+    return std::any_of(parameter.aliases.begin(), parameter.aliases.end(),
+                       [&](const std::string& alias) { return alias.rfind(prefix + ".", 0) != 0; });
+  }
+
+  std::vector<nn::NamedParameter> claim(const std::string& prefix) {
+    std::vector<nn::NamedParameter> mine;
+    for (const nn::NamedParameter& parameter : all_) {
+      const bool below = parameter.name.rfind(prefix + ".", 0) == 0;
+      const void* id = parameter.parameter.value.identity();
+      if (below && !claimed_.contains(id) && !shared_outside(parameter, prefix)) {
+        claimed_.insert(id);
+        mine.push_back(parameter);
+      }
+    }
+    return mine;
+  }
+
+  std::vector<nn::NamedParameter> rest() const {
+    std::vector<nn::NamedParameter> left;
+    for (const nn::NamedParameter& parameter : all_) {
+      if (!claimed_.contains(parameter.parameter.value.identity())) {
+        left.push_back(parameter);
+      }
+    }
+    return left;
+  }
+
+  void add_group(const std::string& name, nn::Module* module,
+                 const std::vector<nn::NamedParameter>& parameters) {
+    const std::size_t group = set_.groups.size();
+    set_.groups.push_back({name, module, {}});
+    for (const bool trainable : {true, false}) {
+      std::vector<nn::NamedParameter> chosen;
+      std::vector<GroupLayout::Entry> entries;
+      for (const nn::NamedParameter& parameter : parameters) {
+        if (parameter.parameter.value.requires_grad() == trainable) {
+          chosen.push_back(parameter);
+          entries.push_back({parameter.name, parameter.parameter.value.shape()});
+        }
+      }
+      if (!chosen.empty()) {
+        set_.groups[group].buffers.push_back(set_.buffers.size());
+        set_.buffers.push_back(
+            {GroupLayout(entries, pieces_, alignment_of(options_.mixed_precision)),
+             std::move(chosen), trainable, group});
+      }
+    }
+  }
+
+  nn::Module& root_;
+  const FullyShardOptions& options_;
+  int pieces_;
+  std::vector<nn::NamedParameter> all_;
+  std::set<const nn::Module*> list_elements_;
+  Claimed claimed_;
+  GroupSet set_;
+};
+
+}  // namespace
+
+GroupSet make_groups(nn::Module& root, const FullyShardOptions& options, int pieces) {
+  return GroupMaker(root, options, pieces).make();
+}
+
+std::int64_t alignment_of(const MixedPrecisionPolicy& policy) {
+  const std::size_t narrowest = std::min(size_of(policy.param_dtype), size_of(policy.master_dtype));
+  return static_cast<std::int64_t>(64 / narrowest);
+}
+
+std::vector<std::int64_t> ring_slot_numel(const GroupSet& set, std::size_t ring,
+                                          bool trainable_only) {
+  std::vector<std::int64_t> numel(ring + 1, 0);
+  for (std::size_t g = 0; g < set.groups.size(); ++g) {
+    std::int64_t needed = 0;
+    for (const std::size_t b : set.groups[g].buffers) {
+      if (set.buffers[b].trainable || !trainable_only) {
+        needed += set.buffers[b].layout.buffer_numel();
+      }
+    }
+    std::int64_t& slot = numel[ring_slot(g, ring)];
+    slot = std::max(slot, needed);
+  }
+  return numel;
+}
+
+}  // namespace sherd::fsdp
