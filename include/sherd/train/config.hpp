@@ -56,7 +56,7 @@ struct OptimizerConfig {
 
 struct FsdpConfig {
   std::optional<int> world_size;  ///< checked against the launch
-  std::optional<int> local_rank;  ///< one process only; checked against the launch
+  std::optional<int> local_rank;  ///< must exist on the node; MPI numbers the ranks
   fsdp::ShardingStrategy sharding_strategy = fsdp::ShardingStrategy::full_shard;
   bool shard_optimizer_state = true;
   bool mixed_precision = false;  ///< compute in bf16; parameters, gradients, optimizer in f32
@@ -111,12 +111,12 @@ struct TrainConfig {
 [[nodiscard]] TrainConfig load_config(const std::filesystem::path& file,
                                       const std::vector<std::string>& overrides);
 
-/// What a launch can be compared with only once it runs: world_size, local_rank. Throws ConfigError
-/// naming file and line.
+/// What a launch can be compared with only once it runs.
 struct LaunchShape {
-  int size = 1;
-  int local_rank = 0;
+  int size = 1;        ///< ranks
+  int local_size = 1;  ///< ranks on this node
 };
+/// The same, with fsdp_config.world_size and local_rank checked against the launch.
 [[nodiscard]] TrainConfig load_config(const std::filesystem::path& file,
                                       const std::vector<std::string>& overrides,
                                       LaunchShape launch);

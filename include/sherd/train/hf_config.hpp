@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "sherd/base/dtype.hpp"
+#include "sherd/nn/llama.hpp"
+
+namespace sherd::train {
+
+/// Reads a Hugging Face config.json of a Llama-family model. `where` names it in messages. Local.
+/// Throws ConfigError naming the key: another architecture or activation, rope types other than
+/// "default", keys missing or of the wrong type.
+[[nodiscard]] nn::LlamaConfig parse_hf_config(const std::string& json, const std::string& where);
+
+/// parse_hf_config() of FOLDER/config.json.
+[[nodiscard]] nn::LlamaConfig read_hf_config(const std::filesystem::path& folder);
+
+/// The config.json that describes the model; `weights` is the dtype of the files beside it.
+[[nodiscard]] std::string to_hf_config(const nn::LlamaConfig& config, DType weights = DType::f32);
+
+}  // namespace sherd::train
