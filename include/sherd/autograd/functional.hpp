@@ -22,8 +22,8 @@ namespace sherd::autograd {
 [[nodiscard]] Variable activation(kernel::Activation kind, const Variable& x);
 /// ids i32 [...] -> [..., dim]
 [[nodiscard]] Variable embedding(const Variable& table, const Tensor& ids);
-/// x [B, S, heads*head_dim] -> [B, heads, S, head_dim], rotated unless tables is null. `tables` must
-/// outlive backward.
+/// x [B, S, heads*head_dim] -> [B, heads, S, head_dim], rotated unless tables is null. `tables`
+/// must outlive backward.
 [[nodiscard]] Variable rope(const Variable& x, std::int64_t head_dim,
                             const kernel::RopeTables* tables);
 /// Causal attention of packed q, k, v -> [B, S, heads*head_dim].

@@ -20,8 +20,8 @@ struct InitSpec {
   static InitSpec uniform(double half_width) { return {Kind::uniform, 0.0, half_width}; }
 };
 
-/// Fills `out` (1-D, f32 or f64) with elements first, first+1, ... of parameter `name`. Each value is
-/// a function of (seed, name, element index) alone, so any cut over ranks gives the same model.
+/// Fills `out` (1-D, f32 or f64) with elements first, first+1, ... of parameter `name`. Each value
+/// is a function of (seed, name, element index) alone, so any cut over ranks gives the same model.
 void fill_initial(const InitSpec& spec, std::uint64_t seed, std::string_view name,
                   std::int64_t first, const Tensor& out);
 

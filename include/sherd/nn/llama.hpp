@@ -6,7 +6,6 @@
 
 #include "sherd/autograd/function.hpp"
 #include "sherd/nn/module.hpp"
-#include "sherd/tensor/kernel/rope.hpp"
 
 namespace sherd::nn {
 
@@ -36,8 +35,11 @@ struct LlamaConfig {
 };
 
 /// Decoder: embed_tokens, layers.{i}, norm, lm_head (names of Hugging Face without "model."). The
-/// input is a Variable holding i32 token ids [batch, seq]; the output is logits [batch, seq, vocab].
-/// seq may be at most max_position_embeddings. Activation checkpointing per block when asked.
+/// input is a Variable holding i32 token ids [batch, seq]; the output is logits [batch, seq,
+/// vocab]. seq may be at most max_position_embeddings. Activation checkpointing per block when
+/// asked. Computes in the type its parameters' data have (all the same one). Initial weights are
+/// normal(initializer_range), those of o_proj and down_proj divided by sqrt(2 * num_hidden_layers);
+/// norms are ones, biases zeros.
 class Llama : public Module {
  public:
   explicit Llama(const LlamaConfig& config,
@@ -47,8 +49,6 @@ class Llama : public Module {
 
  private:
   LlamaConfig config_;
-  std::optional<autograd::Recompute> recompute_;
-  std::shared_ptr<kernel::RopeTables> rope_;
   std::shared_ptr<Module> embed_tokens_;
   std::shared_ptr<ModuleList> layers_;
   std::shared_ptr<Module> norm_;

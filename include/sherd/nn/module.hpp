@@ -51,11 +51,15 @@ class Module {
     return children_;
   }
   void set_hooks(ForwardHooks hooks) { hooks_ = std::move(hooks); }
+  /// Whether calling the module does more than forward(): a parent that would use its parameters
+  /// directly (fusing several children) must then call it instead.
+  [[nodiscard]] bool has_hooks() const noexcept { return hooks_.before || hooks_.after; }
 
  protected:
   /// Declares a parameter (meta, f32, wants a gradient). Keep the returned Variable for forward().
   [[nodiscard]] Variable register_parameter(std::string name, Shape shape, InitSpec init);
-  /// Declares that this module uses another module's parameter under `name` (tied weights).
+  /// Declares that this module uses another module's parameter under `name` (tied weights). `init`
+  /// counts only where no module before it (in declaration order) has the parameter.
   void register_shared(std::string name, const Variable& value, InitSpec init);
   template <class M>
   std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> child) {

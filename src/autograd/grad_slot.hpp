@@ -1,0 +1,31 @@
+#pragma once
+
+#include "sherd/autograd/variable.hpp"
+
+namespace sherd::autograd {
+
+/// Where the gradient of one variable gathers: of a leaf, or of one output of a recorded operation.
+/// A gradient handed over whole is shared, not copied, until somebody wants to add to it.
+struct GradSlot {
+  Shape shape;
+  DType dtype = DType::f32;
+  Tensor tensor;          ///< memory; its content counts only when `written`
+  bool written = false;   ///< something has been written since the last clear
+  bool may_share = true;  ///< whether `tensor` may be memory that others hold too
+
+  GradSlot() = default;
+  GradSlot(Shape slot_shape, DType slot_dtype) : shape(std::move(slot_shape)), dtype(slot_dtype) {}
+
+  /// Memory to write the next contribution to. Allocates, or un-shares, where needed.
+  [[nodiscard]] GradTarget target();
+  /// Adds `gradient`; takes it over where it is the first. Undefined: nothing to add.
+  void pass(Tensor gradient);
+  void clear();
+};
+
+/// What gradients of such data are kept in: f64 for f64, f32 for every other floating type.
+[[nodiscard]] constexpr DType leaf_grad_dtype(DType data) noexcept {
+  return data == DType::f64 ? DType::f64 : DType::f32;
+}
+
+}  // namespace sherd::autograd
