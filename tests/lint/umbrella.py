@@ -1,7 +1,8 @@
-"""include/sherd/sherd.hpp includes every public header but the kernels, sorted; no library file
-includes it (the layering check sees to that)."""
+"""include/sherd/sherd.hpp includes every public header but the kernels; no library file includes it
+(the layering check sees to that). Run as a program it writes the file: umbrella.py ROOT."""
 
-import re
+import sys
+from pathlib import Path
 
 import source_tree
 
@@ -9,22 +10,21 @@ UMBRELLA = "include/sherd/sherd.hpp"
 LEFT_OUT = ("include/sherd/tensor/kernel", "include/sherd/kx")
 
 
+def expected(root):
+    headers = {path.relative_to("include").as_posix()
+               for path in source_tree.files(root, ("include",))
+               if path.as_posix() != UMBRELLA and not path.name.endswith("_interop.hpp")
+               and not any(path.is_relative_to(folder) for folder in LEFT_OUT)}
+    headers.add("sherd/base/config.hpp")  # generated
+    lines = "".join(f'#include "{header}"\n' for header in sorted(headers))
+    return f"#pragma once\n\n/// All of sherd, for programs. The library itself includes single headers.\n\n{lines}"
+
+
 def check(root):
-    wanted = sorted(path.relative_to("include").as_posix()
-                    for path in source_tree.files(root, ("include",))
-                    if path.as_posix() != UMBRELLA
-                    and not any(path.is_relative_to(folder) for folder in LEFT_OUT)
-                    and not path.name.endswith("_interop.hpp"))
-    text = source_tree.read(root, UMBRELLA)
-    found = [name for name in re.findall(r'#include "([^"]+)"', text)
-             if name != "sherd/base/config.hpp"]
-    problems = [f"{UMBRELLA}: {name} is missing" for name in wanted if name not in found]
-    problems += [f"{UMBRELLA}: {name} does not belong here" for name in found if name not in wanted]
-    return problems or ([f"{UMBRELLA}: not sorted"] if found != sorted(found) else [])
+    if source_tree.read(root, UMBRELLA) == expected(root):
+        return []
+    return [f"{UMBRELLA} is not the list of public headers. Try: python3 tests/lint/umbrella.py ."]
 
 
 if __name__ == "__main__":
-    import sys
-    from pathlib import Path
-    for line in check(Path(sys.argv[1])):
-        print(line)
+    (Path(sys.argv[1]) / UMBRELLA).write_text(expected(Path(sys.argv[1])), encoding="utf-8")

@@ -37,7 +37,7 @@ class Sherd(CMakePackage, CudaPackage):
     depends_on("onednn@2.6:")
     depends_on("hwloc@2.7.1:")
     depends_on("fmt@9:")
-    depends_on("spdlog@1.10:+fmt_external")
+    depends_on("spdlog@1.10:")
     depends_on("yaml-cpp@0.7:")
     depends_on("nlohmann-json@3.11:")
     depends_on("cli11@2.1:", type="build")
