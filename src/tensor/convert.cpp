@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "sherd/base/error.hpp"
+#include "sherd/tensor/tensor.hpp"
+#include "tensor/kernel/arguments.hpp"
+#include "tensor/kernel/body/convert.hpp"
+#include "tensor/kernel/launch.hpp"
+
+namespace sherd {
+namespace {
+
+template <class F>
+void visit_floating(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64:
+      return f(double{});
+    case DType::f32:
+      return f(float{});
+    case DType::f16:
+      return f(Float16{});
+    default:
+      return f(BFloat16{});
+  }
+}
+
+}  // namespace
+
+void convert(const Tensor& from, const Tensor& to) {
+  kernel::require_memory({&from, &to}, "convert");
+  if (from.numel() != to.numel()) {
+    throw ArgumentError(fmt::format("convert from {} to {} elements", from.numel(), to.numel()));
+  }
+  if (from.dtype() == to.dtype()) {
+    if (from.nbytes() > 0) {
+      std::memmove(to.raw(), from.raw(), from.nbytes());
+    }
+    return;
+  }
+  if (!is_floating(from.dtype()) || !is_floating(to.dtype())) {
+    throw ArgumentError(fmt::format("convert from {} to {} (only floating types are converted)",
+                                    to_string(from.dtype()), to_string(to.dtype())));
+  }
+  visit_floating(from.dtype(), [&]<class From>(From) {
+    visit_floating(to.dtype(), [&]<class To>(To) {
+      const kernel::Convert<From, To> body{from.data<From>(), to.data<To>()};
+      kernel::launch_host(body, 0, from.numel());
+    });
+  });
+}
+
+Tensor to_dtype(const Tensor& from, DType dtype) {
+  if (from.is_meta()) {
+    return Tensor::meta(from.shape(), dtype);
+  }
+  const Tensor to = Tensor::empty(from.shape(), dtype);
+  convert(from, to);
+  return to;
+}
+
+}  // namespace sherd

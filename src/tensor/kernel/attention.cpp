@@ -1,0 +1,71 @@
+#include "sherd/tensor/kernel/attention.hpp"
+
+#include <cmath>
+
+#include "tensor/kernel/arguments.hpp"
+#include "tensor/kernel/body/attention_rows.hpp"
+#include "tensor/kernel/launch.hpp"
+
+namespace sherd::kernel {
+namespace {
+
+AttentionShape require_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                 const Tensor& out, const Tensor& lse) {
+  require_memory({&q, &k}, "attention");
+  expect(q.shape().rank() == 4 && k.shape().rank() == 4,
+         "attention: q, k and v must be [batch, heads, seq, head_dim]");
+  const AttentionShape shape{q.size(0), q.size(1), k.size(1), q.size(2), q.size(3)};
+  expect(shape.kv_heads > 0 ? shape.heads % shape.kv_heads == 0 : shape.heads == 0,
+         "attention: the number of heads must be a multiple of the number of kv heads");
+  const Shape kv{shape.batch, shape.kv_heads, shape.seq, shape.head_dim};
+  require_like(k, kv, q.dtype(), "attention: k");
+  require_like(v, kv, q.dtype(), "attention: v");
+  require_like(out, Shape{shape.batch * shape.seq, shape.heads * shape.head_dim}, q.dtype(),
+               "attention: out");
+  require_like(lse, Shape{shape.batch, shape.heads, shape.seq}, compute_dtype(q.dtype()),
+               "attention: lse");
+  return shape;
+}
+
+double score_scale(const AttentionShape& shape) {
+  return shape.head_dim > 0 ? 1.0 / std::sqrt(static_cast<double>(shape.head_dim)) : 1.0;
+}
+
+}  // namespace
+
+void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
+                       const Tensor& lse, Path path) {
+  const AttentionShape shape = require_attention(q, k, v, out, lse);
+  visit_dtype(q.dtype(), "attention_forward", [&]<class T>(T) {
+    using A = Compute<T>;
+    const AttentionForwardRows<T> rows{shape,        static_cast<A>(score_scale(shape)),
+                                       q.data<T>(),  k.data<T>(),
+                                       v.data<T>(),  out.data<T>(),
+                                       lse.data<A>()};
+    launch("sherd::attention_forward", rows, lse.numel(), path);
+  });
+}
+
+void attention_backward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
+                        const Tensor& lse, const Tensor& dout, const Tensor& dq, const Tensor& dk,
+                        const Tensor& dv, Path path) {
+  const AttentionShape shape = require_attention(q, k, v, out, lse);
+  require_like(dout, out.shape(), q.dtype(), "attention_backward: dout");
+  require_like(dq, q.shape(), q.dtype(), "attention_backward: dq");
+  require_like(dk, k.shape(), q.dtype(), "attention_backward: dk");
+  require_like(dv, v.shape(), q.dtype(), "attention_backward: dv");
+  visit_dtype(q.dtype(), "attention_backward", [&]<class T>(T) {
+    using A = Compute<T>;
+    const AttentionGradients<T> in{shape,         static_cast<A>(score_scale(shape)),
+                                   q.data<T>(),   k.data<T>(),
+                                   v.data<T>(),   out.data<T>(),
+                                   lse.data<A>(), dout.data<T>()};
+    launch("sherd::attention_backward_query", AttentionBackwardQuery<T>{in, dq.data<T>()},
+           lse.numel(), path);
+    launch("sherd::attention_backward_key_value",
+           AttentionBackwardKeyValue<T>{in, dk.data<T>(), dv.data<T>()},
+           shape.batch * shape.kv_heads * shape.seq, path);
+  });
+}
+
+}  // namespace sherd::kernel

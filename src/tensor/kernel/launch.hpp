@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sherd/tensor/kernel/path.hpp"
+#include "tensor/kernel/inline.hpp"
+#include "tensor/kernel/isa.hpp"
+
+// A kernel body is a small struct of pointers and sizes with
+//   void operator()(std::int64_t begin, std::int64_t end) const   (SHERD_KERNEL_INLINE)
+//   static constexpr std::int64_t grain                           (items of one parallel iteration)
+// Items are independent of each other. The host driver compiles the body for three instruction sets
+// and picks one at run time; the attribute is on the driver alone, so no function that other files
+// could share is ever compiled for more than the baseline.
+
+namespace sherd::kernel {
+
+#if defined(__x86_64__) && defined(__GNUC__)
+template <class Body>
+[[gnu::target("arch=x86-64-v4")]] void run_v4(Body body, std::int64_t begin, std::int64_t end) {
+  body(begin, end);
+}
+template <class Body>
+[[gnu::target("arch=x86-64-v3")]] void run_v3(Body body, std::int64_t begin, std::int64_t end) {
+  body(begin, end);
+}
+#endif
+
+template <class Body>
+void run_baseline(Body body, std::int64_t begin, std::int64_t end) {
+  body(begin, end);
+}
+
+template <class Body>
+void launch_host(const Body& body, std::int64_t begin, std::int64_t end) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  switch (host_isa()) {
+    case Isa::v4:
+      return run_v4(body, begin, end);
+    case Isa::v3:
+      return run_v3(body, begin, end);
+    case Isa::baseline:
+      break;
+  }
+#endif
+  run_baseline(body, begin, end);
+}
+
+/// Kokkos::parallel_for over blocks of Body::grain items on the default host execution space;
+/// returns when it is done. Instantiated in launch_kokkos.cpp for every body. Throws ArgumentError
+/// when Kokkos is not initialised.
+template <class Body>
+void launch_kokkos(const char* label, const Body& body, std::int64_t count);
+
+template <class Body>
+void launch(const char* label, const Body& body, std::int64_t count, Path path) {
+  if (count <= 0) {
+    return;
+  }
+  if (path == Path::kokkos) {
+    launch_kokkos(label, body, count);
+  } else {
+    launch_host(body, 0, count);
+  }
+}
+
+}  // namespace sherd::kernel

@@ -1,0 +1,105 @@
+#include "sherd/tensor/kernel/matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tensor/kernel/arguments.hpp"
+#include "tensor/kernel/matmul_f64.hpp"
+#include "tensor/kernel/onednn_matmul.hpp"
+
+namespace sherd::kernel {
+namespace {
+
+thread_local std::vector<MatmulRecord>* recording = nullptr;
+
+struct Extents {
+  std::int64_t m, n, k;
+};
+
+Extents require_product(const Tensor& a, bool trans_a, const Tensor& b, bool trans_b,
+                        const Tensor& c) {
+  require_memory({&a, &b, &c}, "matmul");
+  expect(a.shape().rank() == 2 && b.shape().rank() == 2 && c.shape().rank() == 2,
+         "matmul of tensors that are not 2-D. Try: reshape()");
+  const Extents e{a.size(trans_a ? 1 : 0), b.size(trans_b ? 0 : 1), a.size(trans_a ? 0 : 1)};
+  if (b.size(trans_b ? 1 : 0) != e.k || c.size(0) != e.m || c.size(1) != e.n) {
+    throw ArgumentError(fmt::format("matmul {}{} by {}{} into {} (the extents do not fit)",
+                                    a.shape().to_string(), trans_a ? " transposed" : "",
+                                    b.shape().to_string(), trans_b ? " transposed" : "",
+                                    c.shape().to_string()));
+  }
+  expect(a.dtype() == b.dtype(), "matmul of operands of two dtypes. Try: to_dtype()");
+  const bool f64 = a.dtype() == DType::f64;
+  expect(f64 ? c.dtype() == DType::f64 : c.dtype() == DType::f32 || c.dtype() == DType::bf16,
+         "matmul: the result must be f32 or bf16 (f64 for f64)");
+  if (!f64 && a.dtype() != DType::f32 && a.dtype() != DType::bf16) {
+    throw_dtype(a.dtype(), "matmul");
+  }
+  return e;
+}
+
+/// bf16 operands widened to f32, the result rounded once: for CPUs without bf16 products.
+void run_through_f32(onednn::Product product, const Tensor& a, const Tensor& b, const Tensor& c) {
+  const Tensor wide_a = a.dtype() == DType::f32 ? a : to_dtype(a, DType::f32);
+  const Tensor wide_b = b.dtype() == DType::f32 ? b : to_dtype(b, DType::f32);
+  product.in = DType::f32;
+  product.out = DType::f32;
+  if (c.dtype() == DType::f32) {
+    onednn::run(product, wide_a.raw(), wide_b.raw(), c.raw());
+    return;
+  }
+  const Tensor wide_c =
+      product.accumulate ? to_dtype(c, DType::f32) : Tensor::empty(c.shape(), DType::f32);
+  onednn::run(product, wide_a.raw(), wide_b.raw(), wide_c.raw());
+  convert(wide_c, c);
+}
+
+}  // namespace
+
+void matmul(const Tensor& a, Transpose trans_a, const Tensor& b, Transpose trans_b, const Tensor& c,
+            Write write) {
+  const bool ta = trans_a == Transpose::yes;
+  const bool tb = trans_b == Transpose::yes;
+  const auto [m, n, k] = require_product(a, ta, b, tb, c);
+  if (recording != nullptr) {
+    recording->push_back({m, n, k, trans_a, trans_b, write, a, b, c});
+  }
+  const bool accumulate = write == Write::accumulate;
+  if (m == 0 || n == 0 || k == 0) {
+    if (!accumulate) {
+      c.fill_zero();
+    }
+    return;
+  }
+  if (a.dtype() == DType::f64) {
+    matmul_f64({m, n, k, ta, tb, accumulate}, a.data<double>(), b.data<double>(), c.data<double>());
+    return;
+  }
+  const onednn::Product product{m, n, k, a.dtype(), c.dtype(), ta, tb, accumulate};
+  const bool native = a.dtype() == DType::f32 ? c.dtype() == DType::f32 : onednn::has_bf16();
+  if (native) {
+    onednn::run(product, a.raw(), b.raw(), c.raw());
+  } else {
+    run_through_f32(product, a, b, c);
+  }
+}
+
+std::vector<MatmulRecord>* record_matmuls(std::vector<MatmulRecord>* into) noexcept {
+  return std::exchange(recording, into);
+}
+
+std::string matmul_implementation(DType dtype) {
+  if (dtype == DType::f64) {
+    return "sherd: blocked loop";
+  }
+  if (dtype != DType::f32 && dtype != DType::bf16) {
+    throw_dtype(dtype, "matmul");
+  }
+  const bool native = dtype == DType::f32 || onednn::has_bf16();
+  const DType in = native ? dtype : DType::f32;
+  const std::string name = onednn::implementation({256, 256, 256, in, in, false, true, false});
+  return native ? name : name + " (through f32)";
+}
+
+}  // namespace sherd::kernel

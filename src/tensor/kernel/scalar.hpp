@@ -1,0 +1,81 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "sherd/base/half.hpp"
+#include "tensor/kernel/inline.hpp"
+
+namespace sherd::kernel {
+
+/// What a kernel computes in: f64 for f64, f32 for everything else.
+template <class T>
+using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+template <class T>
+SHERD_KERNEL_INLINE Compute<T> load(T value) noexcept {
+  return static_cast<Compute<T>>(value);
+}
+
+/// f64 to f32 with inexact results made odd, so that rounding the result again, to 16 bits, gives
+/// what rounding once would have given.
+SHERD_KERNEL_INLINE float narrow_to_odd(double value) noexcept {
+  const auto nearest = static_cast<float>(value);
+  const auto image = std::bit_cast<std::uint32_t>(nearest);
+  const auto back = static_cast<double>(nearest);
+  if (!(back < value || back > value) || (image & 1U) != 0) {
+    return nearest;
+  }
+  const bool too_far = std::fabs(back) > std::fabs(value);
+  return std::bit_cast<float>(too_far ? image - 1U : image + 1U);
+}
+
+/// Rounds to nearest even.
+template <class T, class A>
+SHERD_KERNEL_INLINE T store(A value) noexcept {
+  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
+    if constexpr (std::is_same_v<A, double>) {
+      return T(narrow_to_odd(value));
+    } else {
+      return T(static_cast<float>(value));
+    }
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+/// e^x to 2 units in the last place for |x| <= 87; beyond that the value at +-87 (no infinities, no
+/// subnormals); NaN stays NaN. Branch-free, for vectorised loops. The argument is bounded through
+/// its integer image: a floating-point bound lets GCC evaluate callers' divisions for the bound's
+/// own value, which is subnormal arithmetic and costs several times the whole loop.
+SHERD_KERNEL_INLINE float exp_bounded(float x) noexcept {
+  constexpr std::int32_t kBound = 0x42AE0000;  // 87.0f
+  constexpr std::int32_t kInfinity = 0x7F800000;
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
+  const auto image = std::bit_cast<std::int32_t>(x);
+  const std::int32_t magnitude = image & 0x7FFFFFFF;
+  const std::int32_t least = magnitude < kBound ? magnitude : kBound;
+  const std::int32_t bounded = magnitude > kInfinity ? magnitude : least;
+  const auto a = std::bit_cast<float>(bounded | (image & static_cast<std::int32_t>(0x80000000U)));
+  const float shifted = a * 1.44269504088896341F + kRound;
+  const float n = shifted - kRound;
+  const float high = a - n * 0.693359375F;
+  const float r = high + n * 2.12194440e-4F;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * (r * r) + r + 1.0F;
+  const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) << 23;
+  return std::bit_cast<float>(
+             static_cast<std::int32_t>(static_cast<std::uint32_t>(exponent) + 0x3F800000U)) *
+         p;
+}
+
+SHERD_KERNEL_INLINE double exp_bounded(double x) noexcept { return std::exp(x); }
+
+}  // namespace sherd::kernel
