@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "sherd/runtime/runtime.hpp"
+#include "sherd/train/config.hpp"
+
+namespace sherd::train {
+
+/// Exit code of a run that a signal stopped early, after saving: run it again to go on.
+inline constexpr int kStoppedEarly = 85;
+
+/// Trains as configured: resumes from the newest good checkpoint, saves in the background, writes
+/// metrics. Collective over all ranks of the launch; blocking. Returns the process's exit code: 0
+/// when all steps are done, kStoppedEarly after SIGINT, SIGTERM or SIGUSR1. Throws ConfigError (on
+/// all ranks alike) for input that makes no sense, any other Error when a rank fails.
+[[nodiscard]] int run_training(runtime::Runtime& runtime, const TrainConfig& config);
+
+/// What the run would hold and move, as text: groups, bytes per rank by kind, bytes moved a step.
+/// Local; allocates no parameters.
+[[nodiscard]] std::string plan_text(const runtime::Topology& topology, const TrainConfig& config);
+
+}  // namespace sherd::train

@@ -1,0 +1,74 @@
+#include "train/trainer_state.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sherd/base/check.hpp"
+
+namespace sherd::train {
+namespace {
+
+dtensor::DTensor state_tensor(const ShardSegment& segment, const Tensor& slot,
+                              const std::string& name) {
+  dtensor::ShardSpec spec{
+      segment.name + "." + name,
+      segment.global_shape,
+      slot.dtype(),
+      segment.replicated ? dtensor::Placement::replicated : dtensor::Placement::sharded,
+      segment.count > 0 ? segment.parameter_begin : 0,
+      segment.count,
+      false,
+      {}};
+  const std::int64_t begin = segment.count > 0 ? segment.shard_begin : 0;
+  return {std::move(spec), slot.slice(begin, segment.count)};
+}
+
+}  // namespace
+
+dtensor::StateDict make_state(fsdp::ShardedModel& model, const optim::Optimizer& optimizer) {
+  dtensor::StateDict state = model.state_dict();
+  const auto shards = optimizer.parameters().shards();
+  for (const auto& [name, slot] : optimizer.state()) {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      for (const ShardSegment& segment : shards[i].segments) {
+        state.tensors.emplace(fmt::format("optimizer.{}.{}", segment.name, name),
+                              state_tensor(segment, slot[i], name));
+      }
+    }
+  }
+  state.common = {{"trainer", ""}, {"config", ""}, {"data", ""}};
+  return state;
+}
+
+std::string to_json(const Progress& progress) {
+  return nlohmann::json{{"step", progress.step},
+                        {"optimizer", progress.optimizer},
+                        {"global_batch_size", progress.global_batch_size},
+                        {"sequence_length", progress.sequence_length},
+                        {"seed", progress.seed}}
+      .dump();
+}
+
+Progress parse_progress(const std::string& text) {
+  const auto json = nlohmann::json::parse(text);
+  return {json.at("step"), json.at("optimizer"), json.at("global_batch_size"),
+          json.at("sequence_length"), json.at("seed")};
+}
+
+void check_continues(const Progress& saved, const Progress& now) {
+  const auto require = [](const char* key, const auto& before, const auto& after) {
+    validate(
+        before == after,
+        fmt::format("{} is {} and the checkpoint was saved with {} (the resumed run would not "
+                    "continue it). Try: {}={}, another checkpoint_dir, or checkpoint.resume=never",
+                    key, after, before, key, before));
+  };
+  require("optimizer.name", saved.optimizer, now.optimizer);
+  require("training.global_batch_size", saved.global_batch_size, now.global_batch_size);
+  require("data.sequence_length", saved.sequence_length, now.sequence_length);
+  require("training.seed", saved.seed, now.seed);
+}
+
+}  // namespace sherd::train
