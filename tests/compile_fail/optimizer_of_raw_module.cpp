@@ -1,7 +1,8 @@
 #include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/optim/adamw.hpp"
 
-/// An optimizer of whole parameters would update what is about to be cut: it takes the sharded ones.
+/// An optimizer of whole parameters would update what is about to be cut: it takes the sharded
+/// ones.
 void train(sherd::nn::Module& module, sherd::fsdp::ShardedModel& model) {
 #ifdef SHERD_MISUSE
   sherd::optim::AdamW optimizer(module);
