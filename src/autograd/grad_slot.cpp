@@ -6,15 +6,16 @@
 namespace sherd::autograd {
 namespace {
 
-void add_into(const Tensor& gradient, GradSlot& slot) {
-  if (gradient.dtype() != slot.tensor.dtype()) {
-    kernel::scale_into(1.0, gradient, slot.tensor, kernel::Write::accumulate);
+/// What `a` and `b` add up to, in `sum`, which may be `a`.
+void add_up(const Tensor& a, const Tensor& b, const Tensor& sum) {
+  if (a.dtype() == b.dtype()) {
+    kernel::add(a, b, sum);
     return;
   }
-  const bool shared = slot.may_share && slot.tensor.shares_storage();
-  const Tensor sum = shared ? Tensor::empty(slot.shape, slot.tensor.dtype()) : slot.tensor;
-  kernel::add(slot.tensor, gradient, sum);
-  slot.tensor = sum;
+  if (sum.raw() != a.raw()) {
+    convert(a, sum);
+  }
+  kernel::scale_into(1.0, b, sum, kernel::Write::accumulate);
 }
 
 }  // namespace
@@ -22,11 +23,12 @@ void add_into(const Tensor& gradient, GradSlot& slot) {
 GradTarget GradSlot::target() {
   if (!tensor.defined()) {
     tensor = Tensor::empty(shape, dtype);
-  } else if (written && may_share && tensor.shares_storage()) {
+  } else if (written && others_hold_it()) {
     tensor = tensor.clone();
   }
   GradTarget result{tensor, written};
   written = true;
+  borrowed = false;
   return result;
 }
 
@@ -36,9 +38,13 @@ void GradSlot::pass(Tensor gradient) {
   }
   expect(gradient.shape() == shape, "a gradient has another shape than its variable");
   if (written) {
-    add_into(gradient, *this);
+    const Tensor sum = others_hold_it() ? Tensor::empty(shape, dtype) : tensor;
+    add_up(tensor, gradient, sum);
+    tensor = sum;
+    borrowed = false;
   } else if (may_share && gradient.dtype() == dtype) {
     tensor = std::move(gradient);
+    borrowed = true;
   } else {
     if (!tensor.defined()) {
       tensor = Tensor::empty(shape, dtype);
@@ -51,6 +57,7 @@ void GradSlot::pass(Tensor gradient) {
 void GradSlot::clear() {
   tensor = Tensor();
   written = false;
+  borrowed = false;
 }
 
 }  // namespace sherd::autograd

@@ -11,7 +11,8 @@ struct GradSlot {
   DType dtype = DType::f32;
   Tensor tensor;          ///< memory; its content counts only when `written`
   bool written = false;   ///< something has been written since the last clear
-  bool may_share = true;  ///< whether `tensor` may be memory that others hold too
+  bool may_share = true;  ///< whether the memory of a gradient handed over may be kept
+  bool borrowed = false;  ///< `tensor` was handed over: others may be reading it
 
   GradSlot() = default;
   GradSlot(Shape slot_shape, DType slot_dtype) : shape(std::move(slot_shape)), dtype(slot_dtype) {}
@@ -21,6 +22,9 @@ struct GradSlot {
   /// Adds `gradient`; takes it over where it is the first. Undefined: nothing to add.
   void pass(Tensor gradient);
   void clear();
+
+ private:
+  [[nodiscard]] bool others_hold_it() const noexcept { return borrowed && tensor.shares_storage(); }
 };
 
 /// What gradients of such data are kept in: f64 for f64, f32 for every other floating type.
