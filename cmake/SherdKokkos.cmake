@@ -30,6 +30,7 @@ function(sherd_find_kokkos)
   if(TARGET sherd::kokkos)
     return()
   endif()
+  set(CMAKE_CXX_EXTENSIONS OFF)  # Kokkos insists, and warns a project that leaves it open
   find_package(Kokkos CONFIG QUIET)
   if(NOT Kokkos_FOUND)
     sherd_missing("Kokkos 3.4.01 or newer was not found. Try: apt-get install libtrilinos-kokkos-dev, "

@@ -1,4 +1,6 @@
 # sherd_add_library(name SOURCES ... [PUBLIC libs] [PRIVATE libs]): one library of the project.
+include(GNUInstallDirs)
+
 configure_file(include/sherd/base/config.hpp.in
                "${CMAKE_CURRENT_BINARY_DIR}/include/sherd/base/config.hpp" @ONLY)
 
