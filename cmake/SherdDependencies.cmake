@@ -3,8 +3,9 @@ include(SherdKokkos)
 include(SherdHdf5)
 include(SherdPackages)
 
-set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI REQUIRED COMPONENTS C)
+# mpi.h must not bring MPI's C++ classes into C++ files: nobody links their library.
+target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 find_package(Threads REQUIRED)
 sherd_find_kokkos()
 sherd_find_hdf5()

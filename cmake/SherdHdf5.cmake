@@ -17,5 +17,7 @@ function(sherd_find_hdf5)
   add_library(sherd::hdf5 INTERFACE IMPORTED)
   target_include_directories(sherd::hdf5 INTERFACE ${HDF5_C_INCLUDE_DIRS})
   target_link_libraries(sherd::hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+  # hdf5.h includes mpi.h
+  target_compile_definitions(sherd::hdf5 INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   sherd_found("HDF5 ${HDF5_VERSION} (parallel)")
 endfunction()
