@@ -131,6 +131,25 @@ TEST_P(Checkpoint, KeepsNothingThatTheBodySaved) {
   }
 }
 
+TEST_P(Checkpoint, RecomputedTensorsDieOneByOne) {
+  for (const Recompute mode : {Recompute::reentrant, Recompute::non_reentrant}) {
+    Tensor inside;
+    bool freed = false;
+    const auto body = [&](const Variable& x) {
+      const Variable first = record_one("watch", {x}, x.data(), {}, [&](BackwardContext& context) {
+        freed = !inside.shares_storage();
+        context.pass(0, context.grad_output(0));
+      });
+      const Variable h = rms_norm(first, scale_, 1e-5);
+      inside = h.data();
+      return linear(h, gate_);
+    };
+    backward(checkpoint(body, activation(kernel::Activation::tanh, x_), mode));
+    EXPECT_TRUE(freed);
+    (void)take_gradients();
+  }
+}
+
 TEST_P(Checkpoint, IsTheBodyAloneWhileNothingIsRecorded) {
   const GradMode off(false);
   for (const Recompute mode : {Recompute::reentrant, Recompute::non_reentrant}) {

@@ -60,6 +60,17 @@ TEST(Tape, AGradientPassedOnIsNotChangedByALaterAddition) {
   EXPECT_TRUE(same_bits(x.grad(), filled({3}, 15.0)));
 }
 
+TEST(Tape, AGradientPassedOnIsNotChangedByAKernelThatAdds) {
+  Variable x(filled({1, 2}, 1.0), true);
+  Variable y(filled({1, 2}, 1.0), true);
+  const Variable a = reshape(x, {1, 2});
+  const Variable b = reshape(y, {1, 2});
+  const Variable product = linear(a, Variable(filled({2, 2}, 3.0)));
+  backward(add(product, add(a, b)));  // a and b are passed one tensor, then the product adds to a's
+  EXPECT_TRUE(same_bits(x.grad(), filled({1, 2}, 7.0)));
+  EXPECT_TRUE(same_bits(y.grad(), filled({1, 2}, 1.0)));
+}
+
 TEST(Tape, LeavesAccumulateOverCalls) {
   Variable x(filled({3}, 2.0), true);
   backward(reshape(x, {3}), filled({3}, 1.5));
