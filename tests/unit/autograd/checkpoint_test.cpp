@@ -136,10 +136,11 @@ TEST_P(Checkpoint, RecomputedTensorsDieOneByOne) {
     Tensor inside;
     bool freed = false;
     const auto body = [&](const Variable& x) {
-      const Variable first = record_one("watch", {x}, x.data(), {}, [&](BackwardContext& context) {
-        freed = !inside.shares_storage();
-        context.pass(0, context.grad_output(0));
-      });
+      const Variable first =
+          record_one("watch", {x}, x.data(), {x.data()}, [&](BackwardContext& context) {
+            freed = !inside.shares_storage();
+            context.pass(0, context.grad_output(0));
+          });
       const Variable h = rms_norm(first, scale_, 1e-5);
       inside = h.data();
       return linear(h, gate_);
