@@ -27,4 +27,10 @@ struct BackendStatus {
 /// communicator of that size; returns when all have ended and rethrows the first exception.
 void run_inproc(int ranks, const std::function<void(Communicator&)>& body);
 
+/// The `nccl` backend: buffers are device memory of the current CUDA device. Its id travels by a
+/// broadcast on `bootstrap`, whose ranks it gets. Collective, blocking. Operations run on a stream
+/// of the communicator's own: their inputs must be complete when they are issued, their results are
+/// there when the Work says so. Throws ConfigError with the reason where NCCL cannot be used.
+[[nodiscard]] std::unique_ptr<Communicator> make_nccl(Communicator& bootstrap);
+
 }  // namespace sherd::comm

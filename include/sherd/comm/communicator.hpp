@@ -15,15 +15,16 @@ namespace sherd::comm {
 
 enum class ReduceOp : std::uint8_t { sum, max, min };
 
-/// A fixed set of ranks that work together, on one backend (`self`, `inproc`, `shm`, `mpi`, `nccl`).
+/// A fixed set of ranks that work together, on one backend (`self`, `inproc`, `shm`, `mpi`,
+/// `nccl`).
 ///
-/// Every operation is collective: all ranks call it in the same order with the same count, dtype, op
-/// and root. Counts are elements *per rank piece* for all_gather and reduce_scatter, whole elements
-/// otherwise; zero is legal. Operations complete when the returned Work says so; buffers belong to
-/// the caller and must outlive it. f16 and bf16 are summed in f32 and rounded once at the end, where
-/// the backend is ours. Sums add the ranks' contributions in rank order on `self`, `inproc` and
-/// `shm`, so results are the same bits on every rank and in every run.
-/// Errors: CommError.
+/// Every operation is collective: all ranks call it in the same order with the same count, dtype,
+/// op and root. Counts are elements *per rank piece* for all_gather and reduce_scatter, whole
+/// elements otherwise; zero is legal. Operations complete when the returned Work says so; buffers
+/// belong to the caller and must outlive it. f16 and bf16 are summed in f32 and rounded once at the
+/// end, where the backend is ours. Sums add the ranks' contributions in rank order on `self`,
+/// `inproc` and `shm`, so results are the same bits on every rank and in every run. Errors:
+/// CommError.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -37,8 +38,8 @@ class Communicator {
   /// full[r*count .. ] = shard of rank r. In place when shard == full + rank*count elements.
   virtual Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) = 0;
 
-  /// shard = op over ranks of full[rank*count ..]. In place when shard == full + rank*count elements;
-  /// then the rest of `full` is unspecified afterwards.
+  /// shard = op over ranks of full[rank*count ..]. In place when shard == full + rank*count
+  /// elements; then the rest of `full` is unspecified afterwards.
   virtual Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
                               ReduceOp op) = 0;
 

@@ -19,8 +19,8 @@ struct MeshComms {
 };
 
 /// Splits the launch's ranks (MPI_COMM_WORLD as the Runtime started it) along the mesh axes.
-/// Collective. `backend`: "auto", "shm" or "mpi" for `world`; throws ConfigError on all ranks when it cannot be
-/// had here, with the reason.
+/// Collective. `backend`: "auto", "shm" or "mpi" for `world`; throws ConfigError on all ranks when
+/// it cannot be had here, with the reason.
 [[nodiscard]] MeshComms make_mesh_comms(std::string_view backend = "auto");
 
 /// One rank, without MPI.

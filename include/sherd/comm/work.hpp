@@ -14,8 +14,9 @@ class WorkState {
   virtual void wait() = 0;
 };
 
-/// One collective operation in flight. Move-only. The caller's buffers must stay valid and untouched
-/// until wait() has returned or test() has returned true. Dropping an unfinished Work waits for it.
+/// One collective operation in flight. Move-only. The caller's buffers must stay valid and
+/// untouched until wait() has returned or test() has returned true. Dropping an unfinished Work
+/// waits for it.
 class [[nodiscard]] Work {
  public:
   /// An operation that is already complete.

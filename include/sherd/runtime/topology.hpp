@@ -9,8 +9,8 @@ namespace sherd::runtime {
 struct Topology {
   int rank = 0;
   int size = 1;
-  int node = 0;         ///< index of this rank's node, in order of the lowest rank on it
-  int local_rank = 0;   ///< index inside the node
+  int node = 0;        ///< index of this rank's node, in order of the lowest rank on it
+  int local_rank = 0;  ///< index inside the node
   int nodes = 1;
   std::vector<int> ranks_per_node = {1};
   std::vector<int> node_of_rank = {0};

@@ -1,0 +1,91 @@
+#include "sherd/comm/mesh_comms.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "comm/mpi/mpi_api.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
+#include "comm/shared/shared_communicator.hpp"
+#include "comm/shm/shm_team.hpp"
+#include "runtime/discover.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/base/log.hpp"
+#include "sherd/comm/backends.hpp"
+
+namespace sherd::comm {
+namespace {
+
+enum class Choice { automatic, shm, mpi };
+
+Choice parse_choice(std::string_view backend) {
+  validate(backend == "auto" || backend == "shm" || backend == "mpi",
+           fmt::format("backend '{}' is unknown. Try: auto, shm or mpi", backend));
+  return backend == "auto" ? Choice::automatic : (backend == "shm" ? Choice::shm : Choice::mpi);
+}
+
+/// Throws on all ranks when they ask for different things: each would wait for the others in vain.
+Choice agreed(Choice choice, MPI_Comm comm) {
+  const int mine = static_cast<int>(choice);
+  int lowest_and_negated_highest[2] = {mine, -mine};
+  mpi::allreduce(MPI_IN_PLACE, lowest_and_negated_highest, 2, MPI_INT, MPI_MIN, comm);
+  validate(lowest_and_negated_highest[0] == -lowest_and_negated_highest[1],
+           "the ranks ask for different backends. Try: the same configuration on all ranks");
+  return choice;
+}
+
+std::unique_ptr<Communicator> over_shm(mpi::CommHandle comm) {
+  return std::make_unique<SharedCommunicator>(std::make_shared<ShmTeam>(std::move(comm)));
+}
+
+std::unique_ptr<Communicator> over_mpi(mpi::CommHandle comm) {
+  return std::make_unique<mpi::MpiCommunicator>(std::move(comm));
+}
+
+/// The backend asked for, over ranks that share memory. `auto` takes MPI when there is no room.
+std::unique_ptr<Communicator> on_one_node(Choice choice, mpi::CommHandle comm) {
+  if (mpi::comm_size(comm.get()) == 1 && choice == Choice::automatic) {
+    return make_self();
+  }
+  if (choice != Choice::automatic) {
+    return choice == Choice::shm ? over_shm(std::move(comm)) : over_mpi(std::move(comm));
+  }
+  try {
+    return over_shm(mpi::comm_dup(comm.get()));
+  } catch (const CommError& error) {  // thrown on all ranks or on none
+    if (mpi::comm_rank(comm.get()) == 0) {
+      log::warning(std::string("using backend mpi: ") + error.what());
+    }
+    return over_mpi(std::move(comm));
+  }
+}
+
+}  // namespace
+
+MeshComms make_mesh_comms(std::string_view backend) {
+  const mpi::CommHandle all = mpi::comm_dup(MPI_COMM_WORLD);
+  const Choice choice = agreed(parse_choice(backend), all.get());
+  const runtime::Topology topology = runtime::discover_topology();
+  mesh::DeviceMesh mesh(topology.node_of_rank);
+  validate(choice != Choice::shm || mesh.nodes() == 1,
+           fmt::format("backend shm needs all ranks on one node (they are on {}). Try: auto",
+                       mesh.nodes()));
+  const mesh::MeshCoord at = mesh.coord(topology.rank);
+  mpi::CommHandle world = mpi::comm_split(all.get(), 0, mesh.piece(topology.rank));
+  mpi::CommHandle local = mpi::comm_split(all.get(), at.node, at.local);
+  mpi::CommHandle cross = mpi::comm_split(all.get(), at.local, at.node);
+
+  MeshComms comms{std::move(mesh), nullptr, nullptr, nullptr};
+  comms.world =
+      comms.mesh.nodes() == 1 ? on_one_node(choice, std::move(world)) : over_mpi(std::move(world));
+  comms.local = on_one_node(choice, std::move(local));
+  comms.cross = comms.mesh.nodes() == 1 ? make_self() : over_mpi(std::move(cross));
+  return comms;
+}
+
+MeshComms make_self_comms() {
+  return {mesh::DeviceMesh(1, 1), make_self(), make_self(), make_self()};
+}
+
+}  // namespace sherd::comm

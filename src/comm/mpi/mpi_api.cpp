@@ -1,0 +1,171 @@
+#include "comm/mpi/mpi_api.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "sherd/base/error.hpp"
+
+namespace sherd::comm::mpi {
+namespace {
+
+/// An owner at once, so that nothing leaks when the error handler cannot be set.
+CommHandle with_errors_returned(MPI_Comm raw) {
+  CommHandle comm(raw);
+  check(MPI_Comm_set_errhandler(raw, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  return comm;
+}
+
+}  // namespace
+
+void check(int code, const char* call, SourceLocation at) {
+  if (code == MPI_SUCCESS) {
+    return;
+  }
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw CommError(fmt::format("{} failed: {}", call, text), at);
+}
+
+std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  const std::string version(text);
+  return version.substr(0, version.find_first_of(",\n"));
+}
+
+CommHandle comm_dup(MPI_Comm comm) {
+  MPI_Comm raw = MPI_COMM_NULL;
+  check(MPI_Comm_dup(comm, &raw), "MPI_Comm_dup");
+  return with_errors_returned(raw);
+}
+
+CommHandle comm_split(MPI_Comm comm, int color, int key) {
+  MPI_Comm raw = MPI_COMM_NULL;
+  check(MPI_Comm_split(comm, color, key, &raw), "MPI_Comm_split");
+  return with_errors_returned(raw);
+}
+
+CommHandle comm_split_shared(MPI_Comm comm) {
+  MPI_Comm raw = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &raw),
+        "MPI_Comm_split_type");
+  return with_errors_returned(raw);
+}
+
+int comm_rank(MPI_Comm comm) {
+  int rank = 0;
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+int comm_size(MPI_Comm comm) {
+  int size = 0;
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return size;
+}
+
+int tag_limit(MPI_Comm comm) {
+  int* limit = nullptr;
+  int found = 0;
+  check(MPI_Comm_get_attr(comm, MPI_TAG_UB, &limit, &found), "MPI_Comm_get_attr");
+  return found != 0 ? *limit : 32767;
+}
+
+WindowHandle win_allocate_shared(std::size_t bytes, MPI_Comm comm, void*& base) {
+  MPI_Win raw = MPI_WIN_NULL;
+  check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, comm, &base, &raw),
+        "MPI_Win_allocate_shared");
+  WindowHandle window(raw);
+  check(MPI_Win_set_errhandler(raw, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  return window;
+}
+
+void* win_shared_query(MPI_Win window, int rank) {
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  void* base = nullptr;
+  check(MPI_Win_shared_query(window, rank, &bytes, &unit, &base), "MPI_Win_shared_query");
+  return base;
+}
+
+void win_lock_all(MPI_Win window) {
+  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), "MPI_Win_lock_all");
+}
+
+DatatypeHandle type_contiguous(int count, MPI_Datatype type) {
+  MPI_Datatype raw = MPI_DATATYPE_NULL;
+  check(MPI_Type_contiguous(count, type, &raw), "MPI_Type_contiguous");
+  return DatatypeHandle(raw);
+}
+
+DatatypeHandle type_resized(MPI_Datatype type, std::size_t extent_bytes) {
+  MPI_Datatype raw = MPI_DATATYPE_NULL;
+  check(MPI_Type_create_resized(type, 0, static_cast<MPI_Aint>(extent_bytes), &raw),
+        "MPI_Type_create_resized");
+  DatatypeHandle resized(raw);
+  check(MPI_Type_commit(&raw), "MPI_Type_commit");
+  return resized;
+}
+
+MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Isend(data, count, type, to, tag, comm, &request), "MPI_Isend");
+  return request;
+}
+
+MPI_Request irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(data, count, type, from, tag, comm, &request), "MPI_Irecv");
+  return request;
+}
+
+MPI_Request iallgather(const void* send, int send_count, MPI_Datatype send_type, void* receive,
+                       int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm,
+                       &request),
+        "MPI_Iallgather");
+  return request;
+}
+
+MPI_Request iallreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(send, receive, count, type, op, comm, &request), "MPI_Iallreduce");
+  return request;
+}
+
+MPI_Request ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibcast(data, count, type, root, comm, &request), "MPI_Ibcast");
+  return request;
+}
+
+MPI_Request ibarrier(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+  return request;
+}
+
+bool testall(std::span<MPI_Request> requests) {
+  int done = 0;
+  check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+  return done != 0;
+}
+
+void bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  check(MPI_Bcast(data, count, type, root, comm), "MPI_Bcast");
+}
+
+void allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op,
+               MPI_Comm comm) {
+  check(MPI_Allreduce(send, receive, count, type, op, comm), "MPI_Allreduce");
+}
+
+void barrier(MPI_Comm comm) { check(MPI_Barrier(comm), "MPI_Barrier"); }
+
+}  // namespace sherd::comm::mpi

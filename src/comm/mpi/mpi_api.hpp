@@ -1,0 +1,66 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "comm/mpi/mpi_handles.hpp"
+#include "sherd/base/source_location.hpp"
+
+/// The MPI calls of the library, one function each. All throw CommError with MPI's own text; the
+/// communicators made here return errors instead of ending the process.
+namespace sherd::comm::mpi {
+
+void check(int code, const char* call, SourceLocation at = SourceLocation::current());
+
+/// "Open MPI 4.1.4": the first words of what the library says of itself.
+[[nodiscard]] std::string library_version();
+
+[[nodiscard]] CommHandle comm_dup(MPI_Comm comm);
+[[nodiscard]] CommHandle comm_split(MPI_Comm comm, int color, int key);
+/// The ranks of `comm` that share memory with this one.
+[[nodiscard]] CommHandle comm_split_shared(MPI_Comm comm);
+[[nodiscard]] int comm_rank(MPI_Comm comm);
+[[nodiscard]] int comm_size(MPI_Comm comm);
+/// The largest tag that may be used.
+[[nodiscard]] int tag_limit(MPI_Comm comm);
+
+/// A shared window of `bytes` bytes on this rank; `base` receives where it starts here.
+[[nodiscard]] WindowHandle win_allocate_shared(std::size_t bytes, MPI_Comm comm, void*& base);
+/// Where the part of `rank` starts in this process.
+[[nodiscard]] void* win_shared_query(MPI_Win window, int rank);
+void win_lock_all(MPI_Win window);
+
+[[nodiscard]] DatatypeHandle type_contiguous(int count, MPI_Datatype type);
+[[nodiscard]] DatatypeHandle type_resized(MPI_Datatype type, std::size_t extent_bytes);
+
+[[nodiscard]] MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                                MPI_Comm comm);
+[[nodiscard]] MPI_Request irecv(void* data, int count, MPI_Datatype type, int from, int tag,
+                                MPI_Comm comm);
+[[nodiscard]] MPI_Request iallgather(const void* send, int send_count, MPI_Datatype send_type,
+                                     void* receive, int receive_count, MPI_Datatype receive_type,
+                                     MPI_Comm comm);
+[[nodiscard]] MPI_Request iallreduce(const void* send, void* receive, int count, MPI_Datatype type,
+                                     MPI_Op op, MPI_Comm comm);
+[[nodiscard]] MPI_Request ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
+[[nodiscard]] MPI_Request ibarrier(MPI_Comm comm);
+[[nodiscard]] bool testall(std::span<MPI_Request> requests);
+void bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
+void allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op,
+               MPI_Comm comm);
+void barrier(MPI_Comm comm);
+
+/// The twins for destructors: nothing is thrown, a failure is only logged.
+namespace nothrow {
+void comm_free(MPI_Comm comm) noexcept;
+void win_free(MPI_Win window) noexcept;
+void win_unlock_all(MPI_Win window) noexcept;
+void type_free(MPI_Datatype type) noexcept;
+/// Whether MPI is between its start and its end.
+[[nodiscard]] bool running() noexcept;
+}  // namespace nothrow
+
+}  // namespace sherd::comm::mpi

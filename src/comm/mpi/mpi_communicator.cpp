@@ -1,0 +1,166 @@
+#include "comm/mpi/mpi_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "comm/mpi/mpi_api.hpp"
+#include "comm/mpi/mpi_reduce_scatter.hpp"
+#include "comm/mpi/mpi_types.hpp"
+#include "comm/shared/chunks.hpp"
+
+namespace sherd::comm::mpi {
+namespace {
+
+std::string describe(const char* what, std::size_t count, DType dtype) {
+  return fmt::format("{} of {} x {}", what, count, to_string(dtype));
+}
+
+Work make_work(std::string what, std::vector<MpiWork::Stage> stages) {
+  if (stages.empty()) {
+    return {};
+  }
+  return Work(std::make_unique<MpiWork>(std::move(what), std::move(stages)));
+}
+
+}  // namespace
+
+MpiCommunicator::MpiCommunicator(CommHandle comm, std::size_t max_elements)
+    : comm_(std::move(comm)),
+      max_elements_(max_elements),
+      rank_(comm_rank(comm_.get())),
+      size_(comm_size(comm_.get())),
+      tag_limit_(tag_limit(comm_.get())) {}
+
+/// Operations that are under way together must not take each other's messages: each has its own
+/// tag.
+Exchange MpiCommunicator::next_exchange(DType dtype) {
+  const int tag = next_tag_;
+  next_tag_ = next_tag_ == tag_limit_ ? 0 : next_tag_ + 1;
+  return {comm_.get(), tag, dtype, max_elements_};
+}
+
+Work MpiCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
+  auto* to = static_cast<std::byte*>(full);
+  const std::size_t bytes = count * size_of(dtype);
+  copy_bytes(to + bytes * static_cast<std::size_t>(rank_), shard, bytes);
+  if (count == 0) {
+    return {};
+  }
+  const auto start = [=, this](MpiWork::Requests& requests) {
+    for (std::size_t begin = 0; begin < count; begin += max_elements_) {
+      gather_slice(to, begin, std::min(max_elements_, count - begin), count, dtype, requests);
+    }
+  };
+  return make_work(describe("all_gather", count, dtype), {start});
+}
+
+/// Elements [begin, begin+n) of every piece, in place.
+void MpiCommunicator::gather_slice(std::byte* full, std::size_t begin, std::size_t n,
+                                   std::size_t count, DType dtype,
+                                   MpiWork::Requests& requests) const {
+  const std::size_t width = size_of(dtype);
+  const auto elements = static_cast<int>(n);
+  if (n == count) {
+    requests.push_back(iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, full, elements,
+                                  type_of(dtype), comm_.get()));
+    return;
+  }
+  // One "element" of this type is a slice; the next one lies a whole piece further on.
+  const DatatypeHandle slice = type_contiguous(elements, type_of(dtype));
+  const DatatypeHandle spaced = type_resized(slice.get(), count * width);
+  requests.push_back(iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, full + begin * width, 1,
+                                spaced.get(), comm_.get()));
+}
+
+Work MpiCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
+                                     ReduceOp op) {
+  Pieces pieces{static_cast<const std::byte*>(full), {}, {}};
+  for (int rank = 0; rank < size_; ++rank) {
+    pieces.begins.push_back(static_cast<std::size_t>(rank) * count);
+    pieces.counts.push_back(count);
+  }
+  return make_work(describe("reduce_scatter", count, dtype),
+                   reduce_scatter_stages(next_exchange(dtype), std::move(pieces),
+                                         static_cast<std::byte*>(shard), dtype, op));
+}
+
+Work MpiCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
+                                 ReduceOp op) {
+  if (count == 0) {
+    return {};
+  }
+  const auto* from = static_cast<const std::byte*>(in);
+  auto* to = static_cast<std::byte*>(out);
+  if (!mpi_can_reduce(dtype) || count * size_of(dtype) > kSmallBytes) {
+    return make_work(describe("all_reduce", count, dtype),
+                     all_reduce_stages(from, to, count, dtype, op));
+  }
+  const auto start = [=, this](MpiWork::Requests& requests) {
+    requests.push_back(iallreduce(in == out ? MPI_IN_PLACE : in, out, static_cast<int>(count),
+                                  type_of(dtype), op_of(op), comm_.get()));
+  };
+  return make_work(describe("all_reduce", count, dtype), {start});
+}
+
+/// A reduce-scatter into this rank's part of `out`, then everybody sends its part to everybody.
+std::vector<MpiWork::Stage> MpiCommunicator::all_reduce_stages(const std::byte* in, std::byte* out,
+                                                               std::size_t count, DType dtype,
+                                                               ReduceOp op) {
+  const Exchange exchange = next_exchange(dtype);
+  const EvenParts parts(count, static_cast<std::size_t>(size_), exchange.width());
+  Pieces pieces{in, {}, {}};
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(size_); ++rank) {
+    pieces.begins.push_back(parts.begin(rank));
+    pieces.counts.push_back(parts.size(rank));
+  }
+  const auto part_of = [=](int rank) {
+    return out + parts.begin(static_cast<std::size_t>(rank)) * exchange.width();
+  };
+  auto stages = reduce_scatter_stages(exchange, std::move(pieces), part_of(rank_), dtype, op);
+  stages.emplace_back([=](MpiWork::Requests& requests) {
+    const auto mine = static_cast<std::size_t>(exchange.rank());
+    for (int i = 1; i < exchange.size(); ++i) {
+      const int from = (exchange.rank() + exchange.size() - i) % exchange.size();
+      exchange.receive(part_of(from), parts.size(static_cast<std::size_t>(from)), from, requests);
+    }
+    for (int i = 1; i < exchange.size(); ++i) {
+      const int to = (exchange.rank() + i) % exchange.size();
+      exchange.send(part_of(exchange.rank()), parts.size(mine), to, requests);
+    }
+  });
+  return stages;
+}
+
+Work MpiCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
+  if (count == 0) {
+    return {};
+  }
+  const auto start = [=, this](MpiWork::Requests& requests) {
+    for (std::size_t begin = 0; begin < count; begin += max_elements_) {
+      const auto n = static_cast<int>(std::min(max_elements_, count - begin));
+      requests.push_back(ibcast(static_cast<std::byte*>(data) + begin * size_of(dtype), n,
+                                type_of(dtype), root, comm_.get()));
+    }
+  };
+  return make_work(describe("broadcast", count, dtype), {start});
+}
+
+void MpiCommunicator::barrier() {
+  const auto start = [=, this](MpiWork::Requests& requests) {
+    requests.push_back(ibarrier(comm_.get()));
+  };
+  make_work("barrier", {start}).wait();
+}
+
+std::unique_ptr<SharedRegion> MpiCommunicator::allocate_shared(std::size_t) { return nullptr; }
+
+std::unique_ptr<EpochBoard> MpiCommunicator::make_epoch_board(std::size_t) { return nullptr; }
+
+std::unique_ptr<Communicator> MpiCommunicator::duplicate() {
+  return std::make_unique<MpiCommunicator>(comm_dup(comm_.get()), max_elements_);
+}
+
+}  // namespace sherd::comm::mpi

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "comm/mpi/mpi_exchange.hpp"
+#include "comm/mpi/mpi_handles.hpp"
+#include "comm/mpi/mpi_work.hpp"
+#include "sherd/comm/communicator.hpp"
+
+namespace sherd::comm::mpi {
+
+/// The collectives over MPI messages; any ranks, anywhere. Operations make progress inside test()
+/// and wait().
+class MpiCommunicator final : public Communicator {
+ public:
+  /// What one message may hold. MPI counts with int.
+  static constexpr std::size_t kMaxElements = std::size_t{1} << 30;
+
+  /// Takes over `comm`, which must be used by nobody else. Messages longer than `max_elements` are
+  /// cut.
+  explicit MpiCommunicator(CommHandle comm, std::size_t max_elements = kMaxElements);
+
+  [[nodiscard]] int rank() const noexcept override { return rank_; }
+  [[nodiscard]] int size() const noexcept override { return size_; }
+  [[nodiscard]] std::string_view backend() const noexcept override { return "mpi"; }
+
+  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override;
+  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
+                      ReduceOp op) override;
+  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
+  Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
+  void barrier() override;
+  /// Null: the ranks need not share memory.
+  [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
+  [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
+  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
+
+ private:
+  [[nodiscard]] Exchange next_exchange(DType dtype);
+  void gather_slice(std::byte* full, std::size_t begin, std::size_t n, std::size_t count,
+                    DType dtype, MpiWork::Requests& requests) const;
+  [[nodiscard]] std::vector<MpiWork::Stage> all_reduce_stages(const std::byte* in, std::byte* out,
+                                                              std::size_t count, DType dtype,
+                                                              ReduceOp op);
+
+  CommHandle comm_;
+  std::size_t max_elements_;
+  int rank_;
+  int size_;
+  int tag_limit_;
+  int next_tag_ = 0;
+};
+
+}  // namespace sherd::comm::mpi

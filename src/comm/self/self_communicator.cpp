@@ -1,0 +1,77 @@
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "comm/self/heap_region.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/comm/backends.hpp"
+
+namespace sherd::comm {
+namespace {
+
+Work copy_now(const void* from, void* to, std::size_t count, DType dtype) {
+  if (count != 0 && from != to) {
+    std::memmove(to, from, count * size_of(dtype));
+  }
+  return {};
+}
+
+/// One rank has nobody to wait for: an epoch that it has not posted itself never comes.
+class SelfEpochBoard final : public EpochBoard {
+ public:
+  explicit SelfEpochBoard(std::size_t slots) : epochs_(slots, 0) {}
+
+  void post(std::size_t slot, std::uint64_t epoch) noexcept override { epochs_[slot] = epoch; }
+  [[nodiscard]] std::uint64_t read(std::size_t slot, int) const noexcept override {
+    return epochs_[slot];
+  }
+  void wait_all(std::size_t slot, std::uint64_t epoch, const char* what) const override {
+    if (!test_all(slot, epoch)) {
+      throw CommError(std::string("rank 0 waits for itself in ") + what);
+    }
+  }
+  [[nodiscard]] bool test_all(std::size_t slot, std::uint64_t epoch) const noexcept override {
+    return epochs_[slot] >= epoch;
+  }
+
+ private:
+  std::vector<std::uint64_t> epochs_;
+};
+
+class SelfCommunicator final : public Communicator {
+ public:
+  [[nodiscard]] int rank() const noexcept override { return 0; }
+  [[nodiscard]] int size() const noexcept override { return 1; }
+  [[nodiscard]] std::string_view backend() const noexcept override { return "self"; }
+
+  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override {
+    return copy_now(shard, full, count, dtype);
+  }
+  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
+                      ReduceOp) override {
+    return copy_now(full, shard, count, dtype);
+  }
+  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp) override {
+    return copy_now(in, out, count, dtype);
+  }
+  Work broadcast(void*, std::size_t, DType, int root) override {
+    expect(root == 0, "the root of a broadcast must be a rank of the communicator");
+    return {};
+  }
+  void barrier() override {}
+  [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override {
+    return std::make_unique<HeapRegion>(make_heap_block(bytes));
+  }
+  [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override {
+    return std::make_unique<SelfEpochBoard>(slots);
+  }
+  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
+    return std::make_unique<SelfCommunicator>();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_self() { return std::make_unique<SelfCommunicator>(); }
+
+}  // namespace sherd::comm

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace sherd::comm {
+
+/// Up to this size the ranks do not ask each other first where their buffers are: the data travels
+/// with the question.
+inline constexpr std::size_t kSmallBytes = std::size_t{32} << 10;
+
+inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes != 0 && to != from) {
+    std::memcpy(to, from, bytes);
+  }
+}
+
+/// How many elements of `width` bytes fit in `bytes`, in whole cache lines, at least one line.
+[[nodiscard]] inline std::size_t elements_in_lines(std::size_t bytes, std::size_t width) {
+  constexpr std::size_t kLine = 64;
+  return std::max<std::size_t>(1, bytes / kLine) * kLine / width;
+}
+
+/// [0, count) cut into `ranks` parts of whole cache lines; the last ones may be short or empty.
+struct EvenParts {
+  std::size_t count;
+  std::size_t part;
+
+  EvenParts(std::size_t elements, std::size_t ranks, std::size_t width)
+      : count(elements), part(elements_in_lines((elements / ranks + 1) * width + 63, width)) {}
+
+  [[nodiscard]] std::size_t begin(std::size_t rank) const { return std::min(count, rank * part); }
+  [[nodiscard]] std::size_t end(std::size_t rank) const { return begin(rank + 1); }
+  [[nodiscard]] std::size_t size(std::size_t rank) const { return end(rank) - begin(rank); }
+};
+
+}  // namespace sherd::comm

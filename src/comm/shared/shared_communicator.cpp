@@ -1,0 +1,159 @@
+#include "comm/shared/shared_communicator.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "comm/shared/chunks.hpp"
+#include "comm/shared/team_epoch_board.hpp"
+#include "sherd/base/check.hpp"
+
+namespace sherd::comm {
+
+SharedCommunicator::SharedCommunicator(std::shared_ptr<SharedTeam> team)
+    : exceptions_(std::uncaught_exceptions()),
+      team_(std::move(team)),
+      steps_(team_),
+      registry_(std::make_shared<RegionRegistry>()) {}
+
+SharedCommunicator::~SharedCommunicator() {
+  if (std::uncaught_exceptions() > exceptions_) {
+    give_up(*team_);  // the others must not wait for a rank that is on its way out
+  }
+}
+
+Operation SharedCommunicator::located(Operation operation, const void* data,
+                                      std::size_t bytes) const {
+  if (const auto place = registry_->find(data, bytes)) {
+    operation.region = place->region;
+    operation.offset = place->offset;
+  }
+  return operation;
+}
+
+bool SharedCommunicator::announce(const Operation& operation) {
+  steps_.open(operation);
+  steps_.publish(operation);
+  steps_.await(operation);
+  for (int peer = 0; peer < size(); ++peer) {
+    if (steps_.published_by(peer).region < 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void SharedCommunicator::finish_in_place(const Operation& operation) {
+  steps_.close();
+  steps_.drain(operation);
+}
+
+bool SharedCommunicator::is_one_buffer() const {
+  const Operation& mine = steps_.published_by(rank());
+  for (int peer = 0; peer < size(); ++peer) {
+    const Operation& theirs = steps_.published_by(peer);
+    if (theirs.region < 0 || theirs.region != mine.region || theirs.offset != mine.offset) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const std::byte* SharedCommunicator::buffer_of(int peer) const {
+  const Operation& theirs = steps_.published_by(peer);
+  return registry_->address({theirs.region, theirs.offset});
+}
+
+Work SharedCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
+  const std::size_t bytes = count * size_of(dtype);
+  const auto ranks = static_cast<std::size_t>(size());
+  const auto* from = static_cast<const std::byte*>(shard);
+  auto* to = static_cast<std::byte*>(full);
+  const Operation operation =
+      located({OperationKind::all_gather, dtype, ReduceOp::sum, 0, count}, full, bytes * ranks);
+  copy_bytes(to + bytes * static_cast<std::size_t>(rank()), from, bytes);
+  if (bytes > kSmallBytes) {
+    if (announce(operation)) {
+      gather_in_place(to, bytes);
+      finish_in_place(operation);
+      return {};
+    }
+    steps_.close();
+  }
+  gather_staged(from, to, bytes, operation);
+  return {};
+}
+
+/// Every rank has put its piece into its own `full`. If that is one and the same memory, done.
+void SharedCommunicator::gather_in_place(std::byte* full, std::size_t bytes) {
+  if (is_one_buffer()) {
+    return;
+  }
+  for (int i = 1; i < size(); ++i) {
+    const int peer = (rank() + i) % size();
+    const std::size_t at = bytes * static_cast<std::size_t>(peer);
+    copy_bytes(full + at, buffer_of(peer) + at, bytes);
+  }
+}
+
+void SharedCommunicator::gather_staged(const std::byte* shard, std::byte* full, std::size_t bytes,
+                                       const Operation& operation) {
+  std::size_t begin = 0;
+  do {
+    const std::size_t n = std::min(steps_.capacity(), bytes - begin);
+    copy_bytes(steps_.open(operation), shard + begin, n);
+    steps_.publish(operation);
+    steps_.await(operation);
+    const int peers = is_one_buffer() ? 0 : size();  // one buffer is complete already
+    for (int i = 1; i < peers; ++i) {
+      const int peer = (rank() + i) % size();
+      copy_bytes(full + bytes * static_cast<std::size_t>(peer) + begin, steps_.staged_by(peer), n);
+    }
+    steps_.close();
+    begin += n;
+  } while (begin < bytes);
+}
+
+Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
+  expect(root >= 0 && root < size(), "the root of a broadcast must be a rank of the communicator");
+  const Operation operation{OperationKind::broadcast, dtype, ReduceOp::sum, root, count};
+  const std::size_t bytes = count * size_of(dtype);
+  auto* memory = static_cast<std::byte*>(data);
+  std::size_t begin = 0;
+  do {
+    const std::size_t n = std::min(steps_.capacity(), bytes - begin);
+    std::byte* staged = steps_.open(operation);
+    if (rank() == root) {
+      copy_bytes(staged, memory + begin, n);
+    }
+    steps_.publish(operation);
+    steps_.await(operation);
+    if (rank() != root) {
+      copy_bytes(memory + begin, steps_.staged_by(root), n);
+    }
+    steps_.close();
+    begin += n;
+  } while (begin < bytes);
+  return {};
+}
+
+void SharedCommunicator::barrier() {
+  const Operation operation{OperationKind::barrier};
+  steps_.open(operation);
+  steps_.publish(operation);
+  steps_.await(operation);
+  steps_.close();
+}
+
+std::unique_ptr<SharedRegion> SharedCommunicator::allocate_shared(std::size_t bytes) {
+  return RegionRegistry::enrol(registry_, team_->allocate(bytes));
+}
+
+std::unique_ptr<EpochBoard> SharedCommunicator::make_epoch_board(std::size_t slots) {
+  return std::make_unique<TeamEpochBoard>(team_, slots);
+}
+
+std::unique_ptr<Communicator> SharedCommunicator::duplicate() {
+  return std::make_unique<SharedCommunicator>(team_->duplicate());
+}
+
+}  // namespace sherd::comm

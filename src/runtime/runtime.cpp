@@ -1,0 +1,49 @@
+#include "sherd/runtime/runtime.hpp"
+
+#include "runtime/discover.hpp"
+#include "runtime/kokkos_env.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/mpi_env.hpp"
+#include "runtime/thread_limits.hpp"
+#include "sherd/base/log.hpp"
+
+namespace sherd::runtime {
+namespace {
+
+Topology describe(const Launch& launch) {
+  refuse_singleton(launch, world_size());
+  Topology topology = discover_topology();
+  topology.launcher = launch.launcher;
+  log::set_rank(topology.rank, topology.size, topology.host);
+  return topology;
+}
+
+}  // namespace
+
+/// Members start in this order and end in reverse.
+struct Runtime::Impl {
+  Impl(int& argc, char**& argv)
+      : launch((limit_library_threads(), detect_launch())),
+        mpi(argc, argv),
+        topology(describe(launch)),
+        kokkos(argc, argv) {}
+
+  Launch launch;
+  MpiEnv mpi;
+  Topology topology;
+  KokkosEnv kokkos;
+};
+
+Runtime::Runtime(int& argc, char**& argv) : impl_(std::make_unique<Impl>(argc, argv)) {}
+
+Runtime::~Runtime() = default;
+
+int Runtime::rank() const noexcept { return impl_->topology.rank; }
+
+int Runtime::size() const noexcept { return impl_->topology.size; }
+
+const Topology& Runtime::topology() const noexcept { return impl_->topology; }
+
+void Runtime::abort(int exit_code) noexcept { abort_world(exit_code); }
+
+}  // namespace sherd::runtime
