@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "sherd/base/error.hpp"
-#include "sherd/comm/backends.hpp"
+#include "sherd/runtime/device.hpp"
 #include "sherd/train/hf_config.hpp"
 #include "train/config_key_makers.hpp"
 #include "train/presets.hpp"
@@ -41,12 +41,9 @@ void check_device(const CheckContext& c) {
     c.problem("fsdp_config.device", not_one_of(device, {"cpu", "cuda"}), "", "device: cpu");
     return;
   }
-  std::string reason = "this version trains on the host only";
-  for (const comm::BackendStatus& status : comm::backend_statuses()) {
-    if (status.name == "nccl" && !status.available) {
-      reason = status.reason;
-    }
-  }
+  const runtime::DeviceStatus status = runtime::cuda_status();
+  const std::string reason =
+      status.available ? "this version trains on the host only" : status.reason;
   c.problem("fsdp_config.device", "cuda cannot be used here", reason, "device: cpu");
 }
 

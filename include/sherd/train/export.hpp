@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "sherd/base/dtype.hpp"
+#include "sherd/io/inspect.hpp"
+
+namespace sherd::train {
+
+struct ExportOptions {
+  DType dtype = DType::f32;  ///< f32 or bf16
+  std::size_t file_bytes = std::size_t{5}
+                           << 30;  ///< start another file beyond; one tensor is never cut
+};
+
+/// Writes the model of a checkpoint as a Hugging Face folder: config.json, and model.safetensors or
+/// numbered parts with their index. Reads back the headers at the end. Local; holds no more than a
+/// few MiB. Throws IoError, ConfigError (no Llama in the checkpoint).
+void export_safetensors(const io::CheckpointReader& checkpoint, const std::filesystem::path& folder,
+                        const ExportOptions& options);
+
+}  // namespace sherd::train

@@ -1,0 +1,97 @@
+#include "cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "sherd/base/config.hpp"
+
+namespace sherd::cli {
+namespace {
+
+void add_train(CLI::App& app, Request& request) {
+  auto* train = app.add_subcommand("train", "Train a model as a YAML file says");
+  train->add_option("config", request.config, "YAML file (docs/config.md lists its keys)")
+      ->required()
+      ->option_text("CONFIG");
+  train->add_option("overrides", request.overrides, "Values that replace the file's")
+      ->option_text("key=value ...");
+  train->add_flag("--dry-run", request.dry_run,
+                  "Check everything, print groups and bytes per rank, and end");
+  train->callback([&request] { request.command = Command::train; });
+}
+
+void add_generate(CLI::App& app, Request& request) {
+  auto* generate = app.add_subcommand("generate", "Continue a text with a byte model");
+  generate->add_option("checkpoint", request.checkpoint, "Step folder, or folder of checkpoints")
+      ->required()
+      ->option_text("CHECKPOINT");
+  generate->add_option("--prompt", request.prompt, "Text to continue")->required();
+  generate->add_option("--max-tokens", request.max_tokens, "Bytes to write")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  generate->add_option("--temperature", request.temperature, "0: always the likeliest byte")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  generate->add_option("--seed", request.seed, "The same seed gives the same text")
+      ->capture_default_str();
+  generate->callback([&request] { request.command = Command::generate; });
+}
+
+CLI::App* add_checkpoint(CLI::App& ckpt, Request& request, const char* name, const char* help,
+                         const char* argument, Command command) {
+  auto* sub = ckpt.add_subcommand(name, help);
+  sub->add_option("checkpoint", request.checkpoint, argument)
+      ->required()
+      ->option_text(command == Command::checkpoint_ls ? "DIRECTORY" : "CHECKPOINT");
+  sub->callback([&request, command] { request.command = command; });
+  return sub;
+}
+
+void add_checkpoints(CLI::App& app, Request& request) {
+  constexpr const char* kStep = "Step folder, or folder of checkpoints (its newest)";
+  auto* ckpt = app.add_subcommand("ckpt", "Look at checkpoints; needs no MPI");
+  ckpt->require_subcommand(1);
+  add_checkpoint(*ckpt, request, "ls", "List the checkpoints of a folder", "Folder of checkpoints",
+                 Command::checkpoint_ls);
+  add_checkpoint(*ckpt, request, "show", "List what a checkpoint holds", kStep,
+                 Command::checkpoint_show);
+  add_checkpoint(*ckpt, request, "verify", "Read all of it and compare the digests", kStep,
+                 Command::checkpoint_verify);
+  auto* out = add_checkpoint(*ckpt, request, "export", "Write the model as a Hugging Face folder",
+                             kStep, Command::checkpoint_export);
+  out->add_option("--safetensors", request.folder, "Folder to write")
+      ->required()
+      ->option_text("FOLDER");
+  out->add_option("--dtype", request.dtype, "Of the weights")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"f32", "bf16"}));
+  out->add_option("--file-gigabytes", request.file_gigabytes, "Start another file beyond")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace
+
+ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
+  Request request;
+  CLI::App app("Fully sharded training on MPI clusters, with checkpoints that never stop it",
+               "sherd");
+  app.set_version_flag("--version", "sherd " SHERD_VERSION);
+  app.require_subcommand(1);
+  add_train(app, request);
+  auto* info = app.add_subcommand("info", "Versions, backends, and the mesh this launch sees");
+  info->callback([&request] { request.command = Command::info; });
+  add_generate(app, request);
+  add_checkpoints(app, request);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = app.exit(error, out, err);
+    return {std::nullopt, code == 0 ? 0 : 2, out.str() + err.str()};
+  }
+  return {std::move(request), 0, {}};
+}
+
+}  // namespace sherd::cli

@@ -1,0 +1,25 @@
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/io/inspect.hpp"
+#include "sherd/train/generate.hpp"
+
+namespace sherd::cli {
+
+int run_generate(const runtime::Runtime& runtime, const Request& request) {
+  validate(runtime.size() == 1, "generate runs on one process. Try: without mpirun");
+  const io::CheckpointReader checkpoint(io::resolve_checkpoint(request.checkpoint));
+  const auto model = train::load_model(checkpoint);
+  std::fputs(request.prompt.c_str(), stdout);
+  std::fflush(stdout);
+  train::generate(*model, request.prompt, {request.max_tokens, request.temperature, request.seed},
+                  [](char c) {
+                    std::fputc(c, stdout);
+                    std::fflush(stdout);
+                  });
+  std::fputc('\n', stdout);
+  return 0;
+}
+
+}  // namespace sherd::cli

@@ -1,0 +1,64 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/top_level.hpp"
+#include "sherd/base/error.hpp"
+
+namespace {
+
+using namespace sherd;
+using cli::Command;
+
+bool needs_no_runtime(Command command) {
+  return command != Command::train && command != Command::info && command != Command::generate;
+}
+
+int run(runtime::Runtime& runtime, comm::Communicator& world, const cli::Request& request) {
+  switch (request.command) {
+    case Command::train:
+      return cli::run_train(runtime, world, request);
+    case Command::generate:
+      return cli::run_generate(runtime, request);
+    default:
+      return cli::run_info(runtime);
+  }
+}
+
+/// Whether this process is one of several, as launchers say in the environment. A wrong command
+/// line must not end one rank while the launcher has not started the others.
+bool launched_with_others() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    if (const char* value = std::getenv(name); value != nullptr && std::atoi(value) > 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int main_in_runtime(int argc, char** argv, const cli::ParsedCommandLine& parsed) {
+  return cli::run_alone([&] {
+    runtime::Runtime runtime(argc, argv);
+    return cli::run_on_all_ranks(runtime, [&](comm::Communicator& world) {
+      if (!parsed.request) {
+        throw ConfigError(parsed.text);
+      }
+      return run(runtime, world, *parsed.request);
+    });
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const cli::ParsedCommandLine parsed = cli::parse_command_line(argc, argv);
+  if (!parsed.request && (parsed.exit_code == 0 || !launched_with_others())) {
+    std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
+    return parsed.exit_code;
+  }
+  if (parsed.request && needs_no_runtime(parsed.request->command)) {
+    return cli::run_alone([&] { return cli::run_checkpoint(*parsed.request); });
+  }
+  return main_in_runtime(argc, argv, parsed);
+}

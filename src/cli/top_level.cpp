@@ -1,0 +1,91 @@
+#include "cli/top_level.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "sherd/base/error.hpp"
+#include "sherd/base/log.hpp"
+#include "sherd/comm/backends.hpp"
+#include "sherd/comm/mpi_interop.hpp"
+
+namespace sherd::cli {
+namespace {
+
+constexpr auto kArrival = std::chrono::seconds(5);
+
+std::unique_ptr<comm::Communicator> connect(const runtime::Runtime& runtime) {
+  return runtime.size() == 1 ? comm::make_self() : comm::make_mpi(MPI_COMM_WORLD);
+}
+
+/// Whether every rank of `world` comes here within seconds. Collective if they do.
+bool all_arrive(comm::Communicator& world) {
+  static std::int64_t here = 1;  // must outlive an operation that never completes
+  static std::int64_t sum = 0;
+  auto work = std::make_unique<comm::Work>(
+      world.all_reduce(&here, &sum, 1, DType::i64, comm::ReduceOp::sum));
+  const auto deadline = std::chrono::steady_clock::now() + kArrival;
+  while (!work->test()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      (void)work.release();  // dropping it would wait for ranks that never come
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+int bad_input(runtime::Runtime& runtime, comm::Communicator& world, const std::string& message) {
+  if (!all_arrive(world)) {
+    log::error(message);
+    runtime.abort(kBadInput);
+  }
+  if (runtime.rank() == 0) {
+    std::fprintf(stderr, "%s\n", message.c_str());
+  }
+  return kBadInput;
+}
+
+std::string describe(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  return ours == nullptr
+             ? std::string(error.what())
+             : fmt::format("{} ({}:{})", error.what(), ours->where().file, ours->where().line);
+}
+
+}  // namespace
+
+int run_on_all_ranks(runtime::Runtime& runtime,
+                     const std::function<int(comm::Communicator&)>& body) {
+  try {
+    const auto world = connect(runtime);
+    try {
+      return body(*world);
+    } catch (const ConfigError& error) {
+      return bad_input(runtime, *world, error.what());
+    }
+  } catch (const std::exception& error) {
+    log::error(describe(error));
+    if (runtime.size() > 1) {
+      runtime.abort(kFailed);
+    }
+    return kFailed;
+  }
+}
+
+int run_alone(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const ConfigError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kBadInput;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace sherd::cli
