@@ -21,7 +21,8 @@ if(BUILD_SHARED_LIBS)
     INSTALL_RPATH "$ORIGIN")
 endif()
 if(TARGET sherd_program)
-  set_target_properties(sherd_program PROPERTIES INSTALL_RPATH "$ORIGIN/${SHERD_RPATH}")
+  set_target_properties(sherd_program PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin" INSTALL_RPATH "$ORIGIN/${SHERD_RPATH}")
   install(TARGETS sherd_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
