@@ -143,6 +143,6 @@ look_inside
 step "loss against what letter pairs alone could do"
 python3 jobs/loss_curve.py "$folder/run/metrics.jsonl" "${texts[@]}"
 step "text the model writes"
-"$sherd" generate "$folder/checkpoints" --prompt "And the LORD said" --bytes 400 --temperature 0.7 --seed 1
+"$sherd" generate "$folder/checkpoints" --prompt "And the LORD said" --max-tokens 400 --temperature 0.7 --seed 1
 printf '\n\nquickstart: %d s, %d s of them after the build; everything is in %s\n' \
   "$SECONDS" "$((SECONDS - built))" "$folder"
