@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tensor/kernel/arguments.hpp"
+#include "tensor/kernel/attention_blocked.hpp"
 #include "tensor/kernel/body/attention_rows.hpp"
 #include "tensor/kernel/launch.hpp"
 
@@ -38,6 +39,14 @@ void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const 
   const AttentionShape shape = require_attention(q, k, v, out, lse);
   visit_dtype(q.dtype(), "attention_forward", [&]<class T>(T) {
     using A = Compute<T>;
+    if constexpr (!std::is_same_v<T, double>) {
+      if (path != Path::kokkos && lse.numel() > 0 && shape.head_dim > 0) {
+        attention_forward_blocked(AttentionForwardArguments<T>{
+            shape, static_cast<float>(score_scale(shape)), q.data<T>(), k.data<T>(), v.data<T>(),
+            out.data<T>(), lse.data<float>()});
+        return;
+      }
+    }
     const AttentionForwardRows<T> rows{shape,        static_cast<A>(score_scale(shape)),
                                        q.data<T>(),  k.data<T>(),
                                        v.data<T>(),  out.data<T>(),
@@ -60,6 +69,13 @@ void attention_backward(const Tensor& q, const Tensor& k, const Tensor& v, const
                                    q.data<T>(),   k.data<T>(),
                                    v.data<T>(),   out.data<T>(),
                                    lse.data<A>(), dout.data<T>()};
+    if constexpr (!std::is_same_v<T, double>) {
+      if (path != Path::kokkos && lse.numel() > 0 && shape.head_dim > 0) {
+        attention_backward_blocked(
+            AttentionBackwardArguments<T>{in, dq.data<T>(), dk.data<T>(), dv.data<T>()});
+        return;
+      }
+    }
     launch("sherd::attention_backward_query", AttentionBackwardQuery<T>{in, dq.data<T>()},
            lse.numel(), path);
     launch("sherd::attention_backward_key_value",

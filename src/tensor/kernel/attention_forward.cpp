@@ -1,0 +1,86 @@
+#include "tensor/kernel/attention_blocked.hpp"
+#include "tensor/kernel/attention_tiles.hpp"
+
+namespace sherd::kernel {
+namespace {
+
+/// T: element type in memory; G: operand type of the products.
+template <class T, class G>
+class Forward {
+ public:
+  explicit Forward(const AttentionForwardArguments<T>& arguments)
+      : a_(arguments),
+        tile_(a_.shape.seq * a_.shape.head_dim),
+        block_(std::min(kAttentionBlock, a_.shape.seq)),
+        q_(tile_),
+        k_(tile_),
+        v_(tile_),
+        scores_(block_ * a_.shape.seq),
+        probabilities_(std::is_same_v<G, float> ? 0 : block_ * a_.shape.seq),
+        rows_(block_ * a_.shape.head_dim),
+        inv_sum_(block_) {}
+
+  void run() {
+    const std::int64_t group = a_.shape.heads / a_.shape.kv_heads;
+    for (std::int64_t bh = 0; bh < a_.shape.batch * a_.shape.heads; ++bh) {
+      if (bh % group == 0) {
+        const std::int64_t kv = a_.shape.kv_of(bh);
+        keys_ = k_.of(a_.k + kv * tile_);
+        values_ = v_.of(a_.v + kv * tile_);
+      }
+      queries_ = q_.of(a_.q + bh * tile_);
+      for (std::int64_t first = 0; first < a_.shape.seq; first += block_) {
+        block(bh, first, std::min(block_, a_.shape.seq - first));
+      }
+    }
+  }
+
+ private:
+  void block(std::int64_t bh, std::int64_t first, std::int64_t rows) {
+    const std::int64_t dim = a_.shape.head_dim;
+    const std::int64_t width = first + rows;
+    tile_product(rows, width, dim, queries_ + first * dim, false, keys_, true, scores_.data());
+    launch_host(SoftmaxRows<G>{scores_.data(), probabilities(), inv_sum_.data(),
+                               a_.lse + bh * a_.shape.seq + first, width, first + 1, a_.scale},
+                0, rows);
+    tile_product<G>(rows, dim, width, probabilities(), false, values_, false, rows_.data());
+    launch_host(
+        ScatterScaledRows<T>{rows_.data(), inv_sum_.data(), a_.out + a_.shape.unpacked(bh, first),
+                             a_.shape.heads * dim, dim},
+        0, rows);
+  }
+  [[nodiscard]] G* probabilities() const {
+    if constexpr (std::is_same_v<G, float>) {
+      return scores_.data();
+    } else {
+      return probabilities_.data();
+    }
+  }
+
+  AttentionForwardArguments<T> a_;
+  std::int64_t tile_;
+  std::int64_t block_;
+  HeadTile<T, G> q_, k_, v_;
+  Scratch<float> scores_;
+  Scratch<G> probabilities_;
+  Scratch<float> rows_, inv_sum_;
+  const G* queries_ = nullptr;
+  const G* keys_ = nullptr;
+  const G* values_ = nullptr;
+};
+
+}  // namespace
+
+void attention_forward_blocked(const AttentionForwardArguments<float>& arguments) {
+  Forward<float, float>(arguments).run();
+}
+
+void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments) {
+  if (onednn::has_bf16()) {
+    Forward<BFloat16, BFloat16>(arguments).run();
+  } else {
+    Forward<BFloat16, float>(arguments).run();
+  }
+}
+
+}  // namespace sherd::kernel

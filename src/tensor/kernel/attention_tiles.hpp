@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "sherd/tensor/tensor.hpp"
+#include "tensor/kernel/body/attention_softmax.hpp"
+#include "tensor/kernel/launch.hpp"
+#include "tensor/kernel/onednn_matmul.hpp"
+
+namespace sherd::kernel {
+
+/// Rows of queries (forward) or keys (backward) that a block of scores has.
+inline constexpr std::int64_t kAttentionBlock = 128;
+
+/// Typed pieces of pooled memory, each 64-byte aligned, alive as long as this is.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t count)
+      : storage_(Storage::allocate(static_cast<std::size_t>(count) * sizeof(T))) {}
+  [[nodiscard]] T* data() const { return reinterpret_cast<T*>(storage_->data()); }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+};
+
+/// The [seq, head_dim] tile of one head as a product operand of type G: the tensor's own memory
+/// where the types agree, a converted copy otherwise.
+template <class T, class G>
+class HeadTile {
+ public:
+  explicit HeadTile(std::int64_t numel) : copy_(std::is_same_v<T, G> ? 0 : numel), numel_(numel) {}
+
+  const G* of(const T* head) {
+    if constexpr (std::is_same_v<T, G>) {
+      return head;
+    } else {
+      launch_host(GatherRows<T, G>{head, copy_.data(), numel_, numel_}, 0, 1);
+      return copy_.data();
+    }
+  }
+
+ private:
+  Scratch<G> copy_;
+  std::int64_t numel_;
+};
+
+/// c[m, n] (+)= op(a) op(b) on dense tiles, in f32.
+template <class G>
+void tile_product(std::int64_t m, std::int64_t n, std::int64_t k, const G* a, bool trans_a,
+                  const G* b, bool trans_b, float* c, bool accumulate = false) {
+  onednn::run({m, n, k, dtype_of<G>, DType::f32, trans_a, trans_b, accumulate}, a, b, c);
+}
+
+}  // namespace sherd::kernel
