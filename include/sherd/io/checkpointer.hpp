@@ -12,12 +12,15 @@
 
 namespace sherd::io {
 
+class FileSystem;
+
 enum class WhenBusy : std::uint8_t { wait, skip, fail };
 
 struct CheckpointerOptions {
   std::filesystem::path directory = "checkpoints";
   int keep_last = 3;  ///< committed checkpoints kept; 0 keeps all; 1 is refused (ConfigError)
   WhenBusy when_busy = WhenBusy::wait;  ///< a save asked for while one is in flight
+  double commit_timeout_seconds = 1800;  ///< how long a rank's background waits for the others
 };
 
 /// How far a save has come. The four events happen in this order.
@@ -62,13 +65,19 @@ class Checkpointer {
   /// Collective; `comms` must outlive the checkpointer. Creates the directory; throws ConfigError on
   /// all ranks when it cannot be written to.
   Checkpointer(comm::MeshComms& comms, CheckpointerOptions options);
+  /// The same, writing through `file_system`: where tests make system calls fail.
+  Checkpointer(comm::MeshComms& comms, CheckpointerOptions options,
+               std::shared_ptr<FileSystem> file_system);
   ~Checkpointer();  ///< waits for the save in flight; logs its failure
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
   /// Collective. Returns once every byte of `state` is copied to staging memory; the caller may
   /// change it at once. Writing, syncing and committing go on in the background, free of MPI and HDF5.
-  /// Throws IoError with what an earlier save failed with (each failure is delivered once).
+  /// While an earlier save is in flight: waits, returns an invalid ticket, or throws IoError on all
+  /// ranks, as when_busy says. Throws IoError with what an earlier save failed with when this or
+  /// another rank has not seen it yet (each failure is delivered once); nothing is saved then.
+  /// Throws ArgumentError on all ranks when the state is not what StateDict promises.
   [[nodiscard]] SaveTicket save_async(std::int64_t step, const dtensor::StateDict& state);
 
   /// Local. Rethrows a background failure that nobody has seen yet.
@@ -80,7 +89,8 @@ class Checkpointer {
   /// whose digests hold; bad ones are set aside and named in the report. Fills `state` in place (tensors by
   /// flat range, any number of saving ranks and placements; `common` and, when the number of ranks
   /// is the same, `per_rank`). nullopt when there is none. Throws ConfigError on all ranks when names, shapes or dtypes differ
-  /// from `state` ("a checkpoint of another model").
+  /// from `state` ("a checkpoint of another model"), IoError when there are checkpoints but all are
+  /// damaged. `state` is changed only by a checkpoint that is good.
   std::optional<LoadReport> load_latest(dtensor::StateDict& state);
   /// Collective. The same from one given step folder; throws IoError when it is damaged.
   LoadReport load(const std::filesystem::path& step_folder, dtensor::StateDict& state);

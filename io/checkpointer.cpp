@@ -1,0 +1,192 @@
+#include "sherd/io/checkpointer.hpp"
+
+#include <fmt/format.h>
+
+#include "io/agreement.hpp"
+#include "io/checkpoint_folder.hpp"
+#include "io/file_ops.hpp"
+#include "io/loader.hpp"
+#include "io/saver.hpp"
+#include "io/scratch_file.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/base/log.hpp"
+
+namespace sherd::io {
+namespace {
+
+namespace fs_std = std::filesystem;
+
+void check_options(const CheckpointerOptions& options) {
+  validate(options.keep_last >= 0,
+           fmt::format("keep_last is {}. Try: 0 (all) or at least 2", options.keep_last));
+  validate(options.keep_last != 1,
+           "keep_last is 1 (the only checkpoint would be deleted for one that may turn out bad). "
+           "Try: 2 or more, or 0 to keep all");
+  validate(!options.directory.empty(), "the checkpoint directory has no name");
+  validate(options.commit_timeout_seconds > 0, "commit_timeout_seconds must be positive");
+}
+
+void check_writable(FileSystem& fs, const fs_std::path& directory) {
+  try {
+    fs_std::create_directories(directory);
+    const fs_std::path probe = directory / (".probe-" + make_uuid());
+    const ScratchFile guard(probe);
+    write_text_durably(fs, probe, "sherd\n");
+  } catch (const fs_std::filesystem_error& error) {
+    throw ConfigError(fmt::format("checkpoint directory '{}' cannot be used: {}. Try: another one",
+                                  directory.string(), error.code().message()));
+  } catch (const IoError& error) {
+    throw ConfigError(fmt::format("checkpoint directory '{}' cannot be used: {}",
+                                  directory.string(), error.what()));
+  }
+}
+
+std::string lines(const std::vector<std::string>& notes) {
+  return fmt::format("{}", fmt::join(notes, "\n"));
+}
+
+void append_lines(const std::string& text, std::vector<std::string>& notes) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    notes.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+struct Checkpointer::Impl {
+  Impl(comm::MeshComms& comms, CheckpointerOptions chosen, std::shared_ptr<FileSystem> seam)
+      : options(std::move(chosen)),
+        fs(std::move(seam)),
+        mesh(comms.mesh),
+        world(comms.world->duplicate()),
+        ranks{world.get(), &mesh},
+        saver(ranks, options, fs) {
+    open();
+  }
+
+  void open() {
+    all_or_none(ranks, [&] { check_options(options); });
+    validate(same_on_all(ranks, fs_std::absolute(options.directory).string()),
+             fmt::format("ranks were given different checkpoint directories, here '{}' (one rank's "
+                         "part would lie elsewhere). Try: the same path on all ranks",
+                         options.directory.string()));
+    all_or_none(ranks, [&] {
+      if (ranks.rank() == 0) {
+        check_writable(*fs, options.directory);
+      }
+    });
+  }
+
+  /// Collective: rank 0 does `work`, which adds to `notes`; all ranks get its notes.
+  void on_rank_zero(std::vector<std::string>& notes,
+                    const std::function<void(std::vector<std::string>&)>& work) {
+    std::vector<std::string> added;
+    all_or_none(ranks, [&] {
+      if (ranks.rank() == 0) {
+        work(added);
+      }
+    });
+    std::string text = lines(added);
+    broadcast_text(ranks, text);
+    append_lines(text, notes);
+  }
+
+  /// Collective: the newest committed folder; empty when there is none.
+  fs_std::path newest() {
+    std::string path;
+    all_or_none(ranks, [&] {
+      if (ranks.rank() != 0) {
+        return;
+      }
+      std::vector<CheckpointInfo> found = scan_folders(options.directory);
+      std::erase_if(found, [](const CheckpointInfo& info) { return !info.committed; });
+      if (!found.empty()) {
+        path = found.back().path.string();
+      }
+    });
+    broadcast_text(ranks, path);
+    return path;
+  }
+
+  void put_aside(const fs_std::path& folder, const std::string& damage, LoadReport& report) {
+    on_rank_zero(report.notes, [&](std::vector<std::string>& notes) {
+      const fs_std::path now = set_aside(*fs, folder);
+      notes.push_back(fmt::format("'{}' is damaged and was set aside as '{}': {}",
+                                  folder.filename().string(), now.filename().string(), damage));
+    });
+  }
+
+  void warn(const LoadReport& report) const {
+    for (const std::string& note : report.notes) {
+      if (ranks.rank() == 0) {
+        log::warning("checkpoints: " + note);
+      }
+    }
+  }
+
+  CheckpointerOptions options;
+  std::shared_ptr<FileSystem> fs;
+  mesh::DeviceMesh mesh;
+  std::unique_ptr<comm::Communicator> world;
+  Ranks ranks;
+  Saver saver;
+};
+
+Checkpointer::Checkpointer(comm::MeshComms& comms, CheckpointerOptions options)
+    : Checkpointer(comms, std::move(options), posix_file_system()) {}
+
+Checkpointer::Checkpointer(comm::MeshComms& comms, CheckpointerOptions options,
+                           std::shared_ptr<FileSystem> file_system)
+    : impl_(std::make_unique<Impl>(comms, std::move(options), std::move(file_system))) {}
+
+Checkpointer::~Checkpointer() = default;
+
+SaveTicket Checkpointer::save_async(std::int64_t step, const dtensor::StateDict& state) {
+  return impl_->saver.save(step, state);
+}
+
+void Checkpointer::poll() { impl_->saver.poll(); }
+
+SaveTicket Checkpointer::last() const { return impl_->saver.last(); }
+
+std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state) {
+  impl_->saver.finish();
+  LoadReport report;
+  impl_->on_rank_zero(report.notes, [&](std::vector<std::string>& notes) {
+    notes = clean_up(*impl_->fs, impl_->options.directory);
+  });
+  bool damaged = false;
+  for (fs_std::path folder; !(folder = impl_->newest()).empty(); damaged = true) {
+    const auto damage = try_load(impl_->ranks, folder, state, report.notes);
+    if (!damage) {
+      report.step = *parse_step_name(folder.filename().string());
+      report.path = folder;
+      impl_->warn(report);
+      return report;
+    }
+    impl_->put_aside(folder, *damage, report);
+  }
+  impl_->warn(report);
+  if (damaged) {
+    throw IoError(fmt::format("all checkpoints in '{}' are damaged (training would silently start "
+                              "anew): {}. Try: another directory to start anew",
+                              impl_->options.directory.string(), lines(report.notes)));
+  }
+  return std::nullopt;
+}
+
+LoadReport Checkpointer::load(const fs_std::path& step_folder, dtensor::StateDict& state) {
+  impl_->saver.finish();
+  LoadReport report;
+  report.path = step_folder;
+  if (const auto damage = try_load(impl_->ranks, step_folder, state, report.notes)) {
+    throw IoError(fmt::format("checkpoint '{}' is damaged: {}", step_folder.string(), *damage));
+  }
+  report.step = read_manifest(step_folder / "COMMITTED.json").step;
+  impl_->warn(report);
+  return report;
+}
+
+}  // namespace sherd::io

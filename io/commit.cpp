@@ -1,0 +1,196 @@
+#include "io/commit.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "io/checkpoint_folder.hpp"
+#include "io/crash_point.hpp"
+#include "io/file_ops.hpp"
+#include "io/positioned_reader.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/base/log.hpp"
+
+namespace sherd::io {
+namespace {
+
+namespace fs_std = std::filesystem;
+using Seconds = std::chrono::duration<double>;
+
+/// Calls `done` until it returns true, ever more seldom; false when `timeout` has passed.
+bool poll_until(Seconds timeout, const std::function<bool()>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  auto pause = std::chrono::milliseconds(1);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::milliseconds(50));
+  }
+  return true;
+}
+
+fs_std::path failure_path(const fs_std::path& folder) { return folder / "votes" / "FAILED"; }
+
+std::string missing_ranks(const std::vector<std::optional<Vote>>& votes) {
+  std::vector<std::size_t> missing;
+  for (std::size_t rank = 0; rank < votes.size(); ++rank) {
+    if (!votes[rank]) {
+      missing.push_back(rank);
+    }
+  }
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
+bool collect_votes(const fs_std::path& folder, const std::string& uuid,
+                   std::vector<std::optional<Vote>>& votes) {
+  bool all = true;
+  for (std::size_t rank = 0; rank < votes.size(); ++rank) {
+    if (!votes[rank]) {
+      votes[rank] = find_vote(folder, static_cast<int>(rank), uuid);
+    }
+    if (votes[rank] && !votes[rank]->ok) {
+      throw IoError(fmt::format("rank {} could not save its part: {}", rank, votes[rank]->error));
+    }
+    all = all && votes[rank].has_value();
+  }
+  return all;
+}
+
+std::vector<Vote> unwrap(const std::vector<std::optional<Vote>>& votes) {
+  std::vector<Vote> result;
+  for (const auto& vote : votes) {
+    result.push_back(*vote);
+  }
+  return result;
+}
+
+/// The rename that commits. An older checkpoint of the step moves out of the way first; a crash in
+/// between is mended by roll_forward(), for COMMITTED.json is already in the folder.
+void publish(FileSystem& fs, const fs_std::path& folder, const fs_std::path& target) {
+  if (fs_std::exists(target)) {
+    remove_folder(fs, target);
+  }
+  crash_point("before_rename", 0);
+  rename_path(fs, folder, target);
+  crash_point("after_rename", 0);
+  sync_directory(fs, target.parent_path());
+}
+
+void tidy(FileSystem& fs, const fs_std::path& directory, const fs_std::path& target) {
+  try {
+    write_text_durably(fs, directory / "LATEST", target.filename().string() + "\n");
+    std::error_code ignored;
+    fs_std::remove_all(target / "votes", ignored);
+    fs_std::remove(target / "plan.json", ignored);
+  } catch (const Error& error) {
+    log::warning(fmt::format("checkpoint '{}' is committed, but: {}", target.string(),
+                             error.what()));
+  }
+}
+
+}  // namespace
+
+Manifest complete_manifest(Manifest plan, const std::vector<Vote>& votes) {
+  std::vector<std::size_t> next(votes.size(), 0);
+  const auto take = [&](int rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (index >= votes.size() || next[index] >= votes[index].crc32c.size()) {
+      throw DamagedError(fmt::format("the vote of rank {} has too few digests", rank));
+    }
+    return votes[index].crc32c[next[index]++];
+  };
+  for (TensorRecord& tensor : plan.tensors) {
+    for (PieceRecord& piece : tensor.pieces) {
+      piece.crc32c = take(piece.rank);
+    }
+  }
+  for (BlobRecord& blob : plan.blobs) {
+    blob.crc32c = blob.bytes == 0 ? 0 : take(blob.rank);
+  }
+  plan.timing.clear();
+  for (const Vote& vote : votes) {
+    plan.timing.push_back(vote.timing);
+  }
+  return plan;
+}
+
+std::vector<Vote> wait_for_votes(const fs_std::path& folder, int world_size,
+                                 const std::string& uuid, Seconds timeout) {
+  std::vector<std::optional<Vote>> votes(static_cast<std::size_t>(world_size));
+  const bool all = poll_until(timeout, [&] { return collect_votes(folder, uuid, votes); });
+  if (!all) {
+    throw IoError(fmt::format("rank(s) {} did not finish writing within {} s", missing_ranks(votes),
+                              timeout.count()));
+  }
+  return unwrap(votes);
+}
+
+fs_std::path commit(FileSystem& fs, const fs_std::path& directory, const fs_std::path& folder,
+                    const Manifest& manifest) {
+  const fs_std::path target = directory / step_name(manifest.step);
+  write_text_durably(fs, folder / "COMMITTED.json", to_json(manifest));
+  publish(fs, folder, target);
+  tidy(fs, directory, target);
+  return target;
+}
+
+void note_failure(FileSystem& fs, const fs_std::path& folder, const std::string& message) noexcept {
+  try {
+    write_text_durably(fs, failure_path(folder), message);
+  } catch (...) {
+    // The other ranks' timeout tells them.
+    log::warning("cannot tell the other ranks of a failed checkpoint: they will time out");
+  }
+}
+
+void wait_for_commit(const fs_std::path& directory, const fs_std::path& folder, std::int64_t step,
+                     const std::string& uuid, Seconds timeout) {
+  const bool decided = poll_until(timeout, [&] {
+    if (fs_std::exists(failure_path(folder))) {
+      throw IoError(read_text(failure_path(folder)));
+    }
+    return !fs_std::exists(folder);
+  });
+  if (!decided) {
+    throw IoError(fmt::format("rank 0 did not commit within {} s", timeout.count()));
+  }
+  const fs_std::path target = directory / step_name(step);
+  if (read_manifest(target / "COMMITTED.json").uuid != uuid) {
+    throw IoError(fmt::format("'{}' was written by another save", target.string()));
+  }
+}
+
+std::optional<fs_std::path> roll_forward(FileSystem& fs, const fs_std::path& directory,
+                                         const fs_std::path& folder) {
+  const auto name = parse_in_flight_name(folder.filename().string());
+  if (!name || fs_std::exists(failure_path(folder))) {
+    return std::nullopt;
+  }
+  try {
+    if (fs_std::exists(folder / "COMMITTED.json")) {
+      return commit(fs, directory, folder, read_manifest(folder / "COMMITTED.json"));
+    }
+    const Manifest plan = read_manifest(folder / "plan.json");
+    if (plan.uuid != name->uuid) {
+      return std::nullopt;
+    }
+    std::vector<Vote> votes;
+    for (int rank = 0; rank < plan.world_size; ++rank) {
+      std::optional<Vote> vote = find_vote(folder, rank, name->uuid);
+      if (!vote || !vote->ok) {
+        return std::nullopt;
+      }
+      votes.push_back(std::move(*vote));
+    }
+    return commit(fs, directory, folder, complete_manifest(plan, votes));
+  } catch (const DamagedError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace sherd::io

@@ -1,0 +1,224 @@
+#include "io/manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "io/crc32c.hpp"
+#include "io/file_ops.hpp"
+#include "io/format_version.hpp"
+#include "io/positioned_reader.hpp"
+#include "sherd/base/error.hpp"
+
+namespace sherd::io {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kDigestKey = "manifest_crc32c";
+
+std::uint32_t digest(const Json& json) {
+  const std::string text = json.dump();
+  return crc32c(std::as_bytes(std::span(text)));
+}
+
+Json json_of(const TensorRecord& tensor) {
+  Json pieces = Json::array();
+  for (const PieceRecord& piece : tensor.pieces) {
+    pieces.push_back({{"rank", piece.rank},
+                      {"file", piece.file},
+                      {"file_offset", piece.file_offset},
+                      {"first", piece.first},
+                      {"numel", piece.numel},
+                      {"crc32c", piece.crc32c}});
+  }
+  return {{"key", tensor.key},
+          {"name", tensor.name},
+          {"shape", tensor.shape.extents()},
+          {"dtype", std::string(to_string(tensor.dtype))},
+          {"replicated", tensor.placement == dtensor::Placement::replicated},
+          {"requires_grad", tensor.requires_grad},
+          {"aliases", tensor.aliases},
+          {"pieces", std::move(pieces)}};
+}
+
+TensorRecord tensor_of(const Json& json) {
+  TensorRecord tensor;
+  tensor.key = json.at("key").get<std::string>();
+  tensor.name = json.at("name").get<std::string>();
+  tensor.shape = Shape(json.at("shape").get<std::vector<std::int64_t>>());
+  tensor.dtype = parse_dtype(json.at("dtype").get<std::string>());
+  tensor.placement = json.at("replicated").get<bool>() ? dtensor::Placement::replicated
+                                                       : dtensor::Placement::sharded;
+  tensor.requires_grad = json.at("requires_grad").get<bool>();
+  tensor.aliases = json.at("aliases").get<std::vector<std::string>>();
+  for (const Json& piece : json.at("pieces")) {
+    tensor.pieces.push_back({piece.at("rank").get<int>(), piece.at("file").get<std::size_t>(),
+                             piece.at("file_offset").get<std::uint64_t>(),
+                             piece.at("first").get<std::int64_t>(),
+                             piece.at("numel").get<std::int64_t>(),
+                             piece.at("crc32c").get<std::uint32_t>()});
+  }
+  return tensor;
+}
+
+Json json_of(const BlobRecord& blob) {
+  return {{"key", blob.key},       {"rank", blob.rank},
+          {"file", blob.file},     {"file_offset", blob.file_offset},
+          {"bytes", blob.bytes},   {"crc32c", blob.crc32c}};
+}
+
+Json json_of(const RankTiming& timing) {
+  return {{"rank", timing.rank},
+          {"stage_us", timing.stage_us},
+          {"crc_us", timing.crc_us},
+          {"write_us", timing.write_us},
+          {"sync_us", timing.sync_us}};
+}
+
+Json json_of(const FileRecord& file) {
+  return {{"name", file.name},
+          {"bytes", file.bytes},
+          {"structure_crc32c", file.structure_crc32c}};
+}
+
+Json json_of(const TextRecord& text) {
+  return {{"key", text.key}, {"file_offset", text.file_offset}, {"bytes", text.bytes}};
+}
+
+template <class T>
+Json list_of(const std::vector<T>& records) {
+  Json list = Json::array();
+  for (const T& record : records) {
+    list.push_back(json_of(record));
+  }
+  return list;
+}
+
+void fill_small_records(Manifest& manifest, const Json& json) {
+  for (const Json& file : json.at("files")) {
+    manifest.files.push_back({file.at("name").get<std::string>(),
+                              file.at("bytes").get<std::uint64_t>(),
+                              file.at("structure_crc32c").get<std::uint32_t>()});
+  }
+  for (const Json& blob : json.at("per_rank")) {
+    manifest.blobs.push_back({blob.at("key").get<std::string>(), blob.at("rank").get<int>(),
+                              blob.at("file").get<std::size_t>(),
+                              blob.at("file_offset").get<std::uint64_t>(),
+                              blob.at("bytes").get<std::uint64_t>(),
+                              blob.at("crc32c").get<std::uint32_t>()});
+  }
+  for (const Json& text : json.at("common")) {
+    manifest.texts.push_back({text.at("key").get<std::string>(),
+                              text.at("file_offset").get<std::uint64_t>(),
+                              text.at("bytes").get<std::uint64_t>()});
+  }
+  for (const Json& timing : json.at("timing")) {
+    manifest.timing.push_back({timing.at("rank").get<int>(),
+                               timing.at("stage_us").get<std::int64_t>(),
+                               timing.at("crc_us").get<std::int64_t>(),
+                               timing.at("write_us").get<std::int64_t>(),
+                               timing.at("sync_us").get<std::int64_t>()});
+  }
+}
+
+/// Every index and extent must point into what the manifest itself lists.
+void check_references(const Manifest& manifest) {
+  const auto inside = [&](std::size_t file, std::uint64_t offset, std::uint64_t bytes) {
+    return file < manifest.files.size() && offset <= manifest.files[file].bytes &&
+           bytes <= manifest.files[file].bytes - offset;
+  };
+  bool good = !manifest.files.empty() && manifest.world_size > 0;
+  for (const TensorRecord& tensor : manifest.tensors) {
+    std::int64_t at = 0;
+    for (const PieceRecord& piece : tensor.pieces) {
+      good = good && piece.numel > 0 && piece.first == at &&
+             inside(piece.file, piece.file_offset,
+                    static_cast<std::uint64_t>(piece.numel) * size_of(tensor.dtype));
+      at += piece.numel;
+    }
+    good = good && at == tensor.shape.numel();
+  }
+  for (const BlobRecord& blob : manifest.blobs) {
+    good = good && inside(blob.file, blob.file_offset, blob.bytes);
+  }
+  for (const TextRecord& text : manifest.texts) {
+    good = good && inside(0, text.file_offset, text.bytes);
+  }
+  if (!good) {
+    throw DamagedError("its records contradict each other");
+  }
+}
+
+Manifest manifest_of(Json json) {
+  if (json.at("format") != kFormatName) {
+    throw DamagedError("not a checkpoint manifest");
+  }
+  if (json.at("version").get<int>() > kFormatVersion) {
+    throw IoError(fmt::format("format version {} is newer than this program's {}. Try: a newer sherd",
+                              json.at("version").get<int>(), kFormatVersion));
+  }
+  const auto expected = json.at(kDigestKey).get<std::uint32_t>();
+  json.erase(kDigestKey);
+  if (digest(json) != expected) {
+    throw DamagedError("its own crc32c does not match");
+  }
+  Manifest manifest;
+  manifest.step = json.at("step").get<std::int64_t>();
+  manifest.world_size = json.at("world_size").get<int>();
+  manifest.uuid = json.at("uuid").get<std::string>();
+  manifest.host = json.at("host").get<std::string>();
+  manifest.pid = json.at("pid").get<std::int64_t>();
+  fill_small_records(manifest, json);
+  for (const Json& tensor : json.at("tensors")) {
+    manifest.tensors.push_back(tensor_of(tensor));
+  }
+  check_references(manifest);
+  return manifest;
+}
+
+}  // namespace
+
+std::string to_json(const Manifest& manifest) {
+  Json json = {{"format", kFormatName},
+               {"version", kFormatVersion},
+               {"step", manifest.step},
+               {"world_size", manifest.world_size},
+               {"uuid", manifest.uuid},
+               {"host", manifest.host},
+               {"pid", manifest.pid},
+               {"files", list_of(manifest.files)},
+               {"tensors", list_of(manifest.tensors)},
+               {"per_rank", list_of(manifest.blobs)},
+               {"common", list_of(manifest.texts)},
+               {"timing", list_of(manifest.timing)}};
+  json[kDigestKey] = digest(json);
+  return json.dump(1) + "\n";
+}
+
+Manifest parse_manifest(std::string_view text, const std::filesystem::path& where) {
+  const auto message = [&](const char* problem) {
+    return fmt::format("'{}' is not usable: {}", where.string(), problem);
+  };
+  try {
+    return manifest_of(Json::parse(text));
+  } catch (const Json::exception&) {
+    throw DamagedError(message("it is cut off or not JSON of this format"));
+  } catch (const DamagedError& error) {
+    throw DamagedError(message(error.what()));
+  } catch (const ConfigError& error) {
+    throw DamagedError(message(error.what()));
+  } catch (const IoError& error) {
+    throw IoError(message(error.what()));
+  }
+}
+
+Manifest read_manifest(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) {
+    throw DamagedError(fmt::format("file '{}' is missing", file.string()));
+  }
+  return parse_manifest(read_text(file), file);
+}
+
+}  // namespace sherd::io

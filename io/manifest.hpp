@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sherd/base/dtype.hpp"
+#include "sherd/dtensor/shard_spec.hpp"
+#include "sherd/tensor/shape.hpp"
+
+namespace sherd::io {
+
+struct FileRecord {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::uint32_t structure_crc32c = 0;  ///< of all bytes that belong to no piece and no blob
+};
+
+/// A stretch of a tensor in a file.
+struct PieceRecord {
+  int rank = 0;
+  std::size_t file = 0;  ///< index into Manifest::files
+  std::uint64_t file_offset = 0;
+  std::int64_t first = 0;
+  std::int64_t numel = 0;
+  std::uint32_t crc32c = 0;
+};
+
+struct TensorRecord {
+  std::string key;
+  std::string name;
+  Shape shape;
+  DType dtype = DType::f32;
+  dtensor::Placement placement = dtensor::Placement::sharded;
+  bool requires_grad = true;
+  std::vector<std::string> aliases;  ///< whole keys
+  std::vector<PieceRecord> pieces;   ///< in element order
+};
+
+struct BlobRecord {
+  std::string key;
+  int rank = 0;
+  std::size_t file = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+};
+
+/// A common text in index.h5.
+struct TextRecord {
+  std::string key;
+  std::uint64_t file_offset = 0;
+  std::uint64_t bytes = 0;  ///< without the NUL
+};
+
+/// Microseconds a rank's background work took.
+struct RankTiming {
+  int rank = 0;
+  std::int64_t stage_us = 0;
+  std::int64_t crc_us = 0;
+  std::int64_t write_us = 0;
+  std::int64_t sync_us = 0;
+};
+
+/// COMMITTED.json: what a checkpoint consists of, enough to load it without HDF5.
+struct Manifest {
+  std::int64_t step = 0;
+  int world_size = 1;
+  std::string uuid;
+  std::string host;  ///< of the process that writes this file
+  std::int64_t pid = 0;
+  std::vector<FileRecord> files;  ///< index.h5 first
+  std::vector<TensorRecord> tensors;
+  std::vector<BlobRecord> blobs;
+  std::vector<TextRecord> texts;
+  std::vector<RankTiming> timing;
+};
+
+/// JSON with a crc32c of itself.
+[[nodiscard]] std::string to_json(const Manifest& manifest);
+/// Throws IoError when the text is not a manifest, is damaged or of a newer version; `where` is
+/// named in the message.
+[[nodiscard]] Manifest parse_manifest(std::string_view text, const std::filesystem::path& where);
+[[nodiscard]] Manifest read_manifest(const std::filesystem::path& file);
+
+}  // namespace sherd::io

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "io/agreement.hpp"
+#include "io/save_job.hpp"
+#include "io/save_plan.hpp"
+#include "io/save_ticket.hpp"
+#include "io/staging.hpp"
+#include "sherd/io/checkpointer.hpp"
+
+namespace sherd::io {
+
+/// The saving half of a Checkpointer: one save in flight, its thread, its staging memory.
+class Saver {
+ public:
+  Saver(const Ranks& ranks, const CheckpointerOptions& options, std::shared_ptr<FileSystem> fs);
+  ~Saver();
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+
+  [[nodiscard]] SaveTicket save(std::int64_t step, const dtensor::StateDict& state);
+  void poll();
+  [[nodiscard]] SaveTicket last() const { return SaveTicket(last_); }
+  /// Local; returns once no save is in flight on this rank.
+  void finish();
+
+ private:
+  struct Consensus;
+  Consensus consult(std::int64_t step, const dtensor::StateDict& state);
+  void deliver_earlier_failure();
+  void renew_plan(const dtensor::StateDict& state);
+  SaveJob::Settings begin(std::int64_t step);
+  void clean_leftovers();
+  void launch(SaveJob::Settings settings, const dtensor::StateDict& state);
+
+  const Ranks& ranks_;
+  const CheckpointerOptions& options_;
+  std::shared_ptr<FileSystem> fs_;
+  std::string signature_;  ///< of the state the plan was made for
+  std::shared_ptr<const SavePlan> plan_;
+  StagingBuffer staging_;
+  std::shared_ptr<SaveTicket::Impl> last_;
+  bool leftovers_ = true;  ///< folders may lie about that no save owns
+  std::thread worker_;
+};
+
+}  // namespace sherd::io

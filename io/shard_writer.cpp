@@ -1,0 +1,98 @@
+#include "io/shard_writer.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sherd/base/error.hpp"
+
+namespace sherd::io {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+bool is_aligned(const std::byte* data, std::uint64_t offset) {
+  return (reinterpret_cast<std::uintptr_t>(data) | offset) % kPage == 0;
+}
+
+}  // namespace
+
+ShardWriter::ShardWriter(FileSystem& fs, const std::filesystem::path& path)
+    : fs_(fs),
+      buffered_(fs, path, O_WRONLY | O_CREAT),
+      throttle_(WriteThrottle::from_environment()) {
+  try {
+    direct_ = File(fs, path, O_WRONLY | O_DIRECT);
+    use_direct_ = true;
+  } catch (const IoError&) {
+    use_direct_ = false;  // tmpfs and some network file systems have no direct I/O
+  }
+}
+
+bool ShardWriter::write_direct(const std::byte* data, std::uint64_t offset, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t written = fs_.pwrite(direct_.fd(), data, bytes, offset);
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written < 0 && errno == EINVAL) {
+      use_direct_ = false;
+      return false;
+    }
+    if (written <= 0) {
+      errno = written == 0 ? ENOSPC : errno;
+      throw_errno("write", direct_.path());
+    }
+    data += written;
+    offset += static_cast<std::uint64_t>(written);
+    bytes -= static_cast<std::size_t>(written);
+    if (!is_aligned(data, offset)) {  // a short write ended inside a block
+      buffered_.write_at({data, bytes}, offset);
+      return true;
+    }
+  }
+  return true;
+}
+
+void ShardWriter::write(const std::byte* data, std::uint64_t offset, std::uint64_t bytes,
+                        const std::function<void(std::uint64_t)>& after_chunk) {
+  while (bytes > 0) {
+    std::uint64_t chunk = std::min<std::uint64_t>(bytes, throttle_.chunk_bytes());
+    const std::uint64_t to_page = (kPage - offset % kPage) % kPage;
+    bool done = false;
+    if (to_page != 0) {
+      chunk = std::min(chunk, to_page);
+    } else if (use_direct_ && chunk >= kPage && is_aligned(data, offset)) {
+      chunk = chunk / kPage * kPage;
+      done = write_direct(data, offset, chunk);
+    }
+    if (!done) {
+      buffered_.write_at({data, chunk}, offset);
+    }
+    data += chunk;
+    offset += chunk;
+    bytes -= chunk;
+    throttle_.wrote(chunk);
+    if (after_chunk) {
+      after_chunk(chunk);
+    }
+  }
+}
+
+void ShardWriter::allocate(std::uint64_t bytes) {
+  if (fs_.allocate(buffered_.fd(), bytes) == 0) {
+    return;
+  }
+  if (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS) {
+    throw_errno("reserve space for", buffered_.path());
+  }
+}
+
+void ShardWriter::extend(std::uint64_t bytes) {
+  if (fs_.resize(buffered_.fd(), bytes) != 0) {
+    throw_errno("resize", buffered_.path());
+  }
+}
+
+}  // namespace sherd::io

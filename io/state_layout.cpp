@@ -1,0 +1,148 @@
+#include "io/state_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sherd/base/error.hpp"
+
+namespace sherd::io {
+namespace {
+
+std::string top_level(const std::string& key) { return key.substr(0, key.find('.')); }
+
+void check_names(const dtensor::StateDict& state) {
+  std::set<std::string> names;
+  for (const auto& [key, tensor] : state.tensors) {
+    if (key.empty() || top_level(key) == "meta" || top_level(key) == "dtypes") {
+      throw ArgumentError(fmt::format(
+          "tensor key '{}' cannot be stored ('meta' and 'dtypes' are the format's own groups)",
+          key));
+    }
+    names.insert(key);
+  }
+  for (const auto& [key, tensor] : state.tensors) {
+    for (const std::string& alias : tensor.spec.aliases) {
+      if (!names.insert(top_level(key) + "." + alias).second) {
+        throw ArgumentError(fmt::format("alias '{}' of '{}' names another tensor too", alias, key));
+      }
+    }
+  }
+  for (const std::string& name : names) {
+    for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+      if (names.count(name.substr(0, dot)) != 0) {
+        throw ArgumentError(fmt::format("tensor keys '{}' and '{}' exclude each other (one would "
+                                        "be a dataset and a group at once)",
+                                        name.substr(0, dot), name));
+      }
+    }
+  }
+}
+
+/// The stored ranges from the held ones: the same when sharded, an even part of all when replicated.
+void assign_stored(TensorLayout& tensor) {
+  const std::int64_t total = tensor.facts.global_shape.numel();
+  const int ranks = static_cast<int>(tensor.held.size());
+  tensor.stored = tensor.held;
+  if (tensor.facts.placement == dtensor::Placement::replicated) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      tensor.stored[static_cast<std::size_t>(rank)] =
+          dtensor::even_part({0, total}, ranks, rank);
+    }
+  }
+  std::vector<dtensor::FlatRange> sorted = tensor.stored;
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.numel < b.numel;
+  });
+  std::int64_t at = 0;
+  for (const dtensor::FlatRange& range : sorted) {
+    if (range.numel > 0 && range.first != at) {
+      throw ArgumentError(fmt::format(
+          "tensor '{}': element {} is held by {} (a sharded tensor's ranges must partition it)",
+          tensor.key, std::min(at, range.first), range.first < at ? "two ranks" : "no rank"));
+    }
+    at += range.numel;
+  }
+  if (at != total) {
+    throw ArgumentError(fmt::format("tensor '{}': ranks hold {} of {} elements", tensor.key, at,
+                                    total));
+  }
+}
+
+std::vector<std::int64_t> local_numbers(const dtensor::StateDict& state) {
+  std::vector<std::int64_t> numbers;
+  for (const auto& [key, tensor] : state.tensors) {
+    numbers.push_back(tensor.spec.numel == 0 ? 0 : tensor.spec.offset);
+    numbers.push_back(tensor.spec.numel);
+  }
+  for (const auto& [key, blob] : state.per_rank) {
+    numbers.push_back(static_cast<std::int64_t>(blob.size()));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::string shared_signature(const dtensor::StateDict& state) {
+  std::string text;
+  for (const auto& [key, tensor] : state.tensors) {
+    const dtensor::ShardSpec& spec = tensor.spec;
+    text += fmt::format("{}|{}|{}|{}|{}|{}|{}\n", key, spec.name, spec.global_shape.to_string(),
+                        to_string(spec.dtype), static_cast<int>(spec.placement),
+                        spec.requires_grad, fmt::join(spec.aliases, ","));
+  }
+  for (const auto& [key, blob] : state.per_rank) {
+    text += fmt::format("per_rank {}\n", key);
+  }
+  for (const auto& [key, value] : state.common) {
+    text += fmt::format("common {}\n", key);
+  }
+  return text;
+}
+
+std::string structure_signature(const dtensor::StateDict& state) {
+  return fmt::format("{}{}", shared_signature(state), fmt::join(local_numbers(state), " "));
+}
+
+void check_state(const dtensor::StateDict& state) {
+  check_names(state);
+  for (const auto& [key, tensor] : state.tensors) {
+    dtensor::check_consistent(tensor.spec, tensor.local);
+  }
+}
+
+StateLayout gather_layout(comm::Communicator& world, const mesh::DeviceMesh& mesh,
+                          const dtensor::StateDict& state) {
+  const std::vector<std::int64_t> mine = local_numbers(state);
+  const auto ranks = static_cast<std::size_t>(world.size());
+  std::vector<std::int64_t> all(mine.size() * ranks);
+  world.all_gather(mine.data(), all.data(), mine.size(), DType::i64).wait();
+
+  StateLayout layout;
+  layout.world_size = world.size();
+  std::size_t column = 0;
+  const auto number = [&](int rank, std::size_t at) {
+    return all[static_cast<std::size_t>(mesh.piece(rank)) * mine.size() + at];
+  };
+  for (const auto& [key, tensor] : state.tensors) {
+    TensorLayout entry{key, tensor.spec, {}, {}};
+    for (int rank = 0; rank < world.size(); ++rank) {
+      entry.held.push_back({number(rank, column), number(rank, column + 1)});
+    }
+    assign_stored(entry);
+    layout.tensors.push_back(std::move(entry));
+    column += 2;
+  }
+  for (const auto& [key, blob] : state.per_rank) {
+    BlobLayout entry{key, {}};
+    for (int rank = 0; rank < world.size(); ++rank) {
+      entry.bytes.push_back(number(rank, column));
+    }
+    layout.blobs.push_back(std::move(entry));
+    ++column;
+  }
+  return layout;
+}
+
+}  // namespace sherd::io
