@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/arguments.hpp"
 #include "comm/mpi/mpi_api.hpp"
 #include "comm/mpi/mpi_reduce_scatter.hpp"
 #include "comm/mpi/mpi_types.hpp"
@@ -77,6 +78,7 @@ void MpiCommunicator::gather_slice(std::byte* full, std::size_t begin, std::size
 
 Work MpiCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
                                      ReduceOp op) {
+  expect_reducible(dtype);
   Pieces pieces{static_cast<const std::byte*>(full), {}, {}};
   for (int rank = 0; rank < size_; ++rank) {
     pieces.begins.push_back(static_cast<std::size_t>(rank) * count);
@@ -89,6 +91,7 @@ Work MpiCommunicator::reduce_scatter(const void* full, void* shard, std::size_t 
 
 Work MpiCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
                                  ReduceOp op) {
+  expect_reducible(dtype);
   if (count == 0) {
     return {};
   }
@@ -135,6 +138,7 @@ std::vector<MpiWork::Stage> MpiCommunicator::all_reduce_stages(const std::byte* 
 }
 
 Work MpiCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
+  expect_root(root, size_);
   if (count == 0) {
     return {};
   }

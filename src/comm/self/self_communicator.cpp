@@ -1,9 +1,11 @@
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "comm/arguments.hpp"
 #include "comm/self/heap_region.hpp"
-#include "sherd/base/check.hpp"
+#include "sherd/base/error.hpp"
 #include "sherd/comm/backends.hpp"
 
 namespace sherd::comm {
@@ -49,13 +51,15 @@ class SelfCommunicator final : public Communicator {
   }
   Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
                       ReduceOp) override {
+    expect_reducible(dtype);
     return copy_now(full, shard, count, dtype);
   }
   Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp) override {
+    expect_reducible(dtype);
     return copy_now(in, out, count, dtype);
   }
   Work broadcast(void*, std::size_t, DType, int root) override {
-    expect(root == 0, "the root of a broadcast must be a rank of the communicator");
+    expect_root(root, 1);
     return {};
   }
   void barrier() override {}

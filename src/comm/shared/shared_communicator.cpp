@@ -3,9 +3,9 @@
 #include <exception>
 #include <utility>
 
+#include "comm/arguments.hpp"
 #include "comm/shared/chunks.hpp"
 #include "comm/shared/team_epoch_board.hpp"
-#include "sherd/base/check.hpp"
 
 namespace sherd::comm {
 
@@ -114,7 +114,7 @@ void SharedCommunicator::gather_staged(const std::byte* shard, std::byte* full, 
 }
 
 Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
-  expect(root >= 0 && root < size(), "the root of a broadcast must be a rank of the communicator");
+  expect_root(root, size());
   const Operation operation{OperationKind::broadcast, dtype, ReduceOp::sum, root, count};
   const std::size_t bytes = count * size_of(dtype);
   auto* memory = static_cast<std::byte*>(data);

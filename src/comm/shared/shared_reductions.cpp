@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "comm/arguments.hpp"
 #include "comm/reduce/reduce.hpp"
 #include "comm/shared/chunks.hpp"
 #include "comm/shared/shared_communicator.hpp"
@@ -8,6 +9,7 @@ namespace sherd::comm {
 
 Work SharedCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count,
                                         DType dtype, ReduceOp op) {
+  expect_reducible(dtype);
   const std::size_t bytes = count * size_of(dtype) * static_cast<std::size_t>(size());
   const Operation operation =
       located({OperationKind::reduce_scatter, dtype, op, 0, count}, full, bytes);
@@ -64,6 +66,7 @@ void SharedCommunicator::scatter_staged(const std::byte* full, std::byte* shard,
 
 Work SharedCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
                                     ReduceOp op) {
+  expect_reducible(dtype);
   const Operation operation{OperationKind::all_reduce, dtype, op, 0, count};
   const auto* from = static_cast<const std::byte*>(in);
   auto* to = static_cast<std::byte*>(out);
