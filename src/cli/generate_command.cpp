@@ -10,6 +10,7 @@ namespace sherd::cli {
 int run_generate(const runtime::Runtime& runtime, const Request& request) {
   validate(runtime.size() == 1, "generate runs on one process. Try: without mpirun");
   const io::CheckpointReader checkpoint(io::resolve_checkpoint(request.checkpoint));
+  train::require_byte_model(checkpoint);
   const auto model = train::load_model(checkpoint);
   std::fputs(request.prompt.c_str(), stdout);
   std::fflush(stdout);

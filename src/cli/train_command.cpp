@@ -4,7 +4,6 @@
 #include "sherd/base/log.hpp"
 #include "sherd/train/agreement.hpp"
 #include "sherd/train/config.hpp"
-#include "sherd/train/run_folder.hpp"
 #include "sherd/train/trainer.hpp"
 
 namespace sherd::cli {
@@ -15,21 +14,16 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
   const train::LaunchShape launch{topology.size, topology.ranks_per_node.at(node)};
   train::TrainConfig config;
   train::agree(world, [&] { config = load_config(request.config, request.overrides, launch); });
-  for (const std::string& notice : config.notices) {
-    log::info("notice: " + notice);
-  }
   if (request.dry_run) {
+    for (const std::string& notice : config.notices) {
+      log::info(notice);
+    }
     const std::string plan = train::plan_text(topology, config);
     if (runtime.rank() == 0) {
       std::fputs(plan.c_str(), stdout);
     }
     return 0;
   }
-  train::agree(world, [&] {
-    if (runtime.rank() == 0) {
-      train::write_resolved_config(config);
-    }
-  });
   return train::run_training(runtime, config);
 }
 

@@ -5,13 +5,33 @@
 #include <nlohmann/json.hpp>
 
 #include "sherd/base/error.hpp"
+#include "sherd/train/generate.hpp"
 #include "sherd/train/hf_config.hpp"
 
 namespace sherd::train {
+namespace {
+
+nlohmann::json config_of(const io::CheckpointReader& checkpoint) {
+  return nlohmann::json::parse(checkpoint.common("config"), nullptr, false);
+}
+
+}  // namespace
+
+void require_byte_model(const io::CheckpointReader& checkpoint) {
+  const nn::LlamaConfig model = model_of(checkpoint);
+  const auto json = config_of(checkpoint);
+  const bool text = json.contains("data") && json.at("data").contains("text");
+  if (model.vocab_size != 256 && !text) {
+    throw ConfigError(fmt::format(
+        "checkpoint of step {}: its model was trained on token files with a vocabulary of {} (only "
+        "bytes can be written out without the tokenizer). Try: a model trained on data.text",
+        checkpoint.step(), model.vocab_size));
+  }
+}
 
 nn::LlamaConfig model_of(const io::CheckpointReader& checkpoint) {
   const std::string where = fmt::format("checkpoint of step {}", checkpoint.step());
-  const auto json = nlohmann::json::parse(checkpoint.common("config"), nullptr, false);
+  const auto json = config_of(checkpoint);
   if (!json.is_object() || !json.contains("model")) {
     throw ConfigError(where +
                       ": its configuration describes no model. Try: a checkpoint written by "

@@ -141,7 +141,7 @@ void add_fsdp(Keys& k) {
   k.push_back(path("fsdp_config.checkpoint_dir", "folder of the checkpoints", "checkpoints",
                    SHERD_FIELD(fsdp_config.checkpoint_dir)));
   k.push_back(whole("fsdp_config.prefetch_depth", "groups gathered ahead", "1",
-                    SHERD_FIELD(fsdp_config.prefetch_depth), 0, 1));
+                    SHERD_FIELD(fsdp_config.prefetch_depth), 0, 8));
   k.push_back(word_of("fsdp_config.comm_backend", "how ranks talk", "auto",
                       SHERD_FIELD(fsdp_config.comm_backend), {"auto", "shm", "mpi"}));
 }

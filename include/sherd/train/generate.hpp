@@ -15,6 +15,10 @@ namespace sherd::train {
 /// checkpoint holds no Llama.
 [[nodiscard]] std::unique_ptr<nn::Llama> load_model(const io::CheckpointReader& checkpoint);
 
+/// Throws ConfigError unless the checkpoint's model was trained on bytes (data.text, or token files
+/// with a vocabulary of 256), which is what generate() speaks.
+void require_byte_model(const io::CheckpointReader& checkpoint);
+
 struct GenerateOptions {
   std::int64_t max_tokens = 200;
   double temperature = 0.8;  ///< 0: always the likeliest

@@ -1,0 +1,91 @@
+"""The commands beside training: help, version, info, plan, ckpt, export, generate."""
+
+import json
+import unittest
+
+from program import REFERENCE, ProgramTest, read_safetensors
+
+
+class CommandLine(ProgramTest):
+    def good(self, *arguments, **options):
+        done = self.sherd(*arguments, **options)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_help_and_version_need_no_launcher(self):
+        text = self.good("--help", np=0)
+        for command in ("train", "info", "generate", "ckpt"):
+            self.assertIn(command, text)
+            self.assertIn("--help", self.good(command, "--help", np=0))
+        self.assertRegex(self.good("--version", np=0), r"^sherd \d+\.\d+\.\d+\n$")
+
+    def test_wrong_command_lines_end_with_2(self):
+        for np in (0, 2):
+            for arguments in (["trian"], ["train"], ["train", "a.yaml", "--fast"], []):
+                done = self.sherd(*arguments, np=np)
+                self.assertEqual(done.returncode, 2, f"{arguments}: {done.stdout}{done.stderr}")
+
+    def test_info(self):
+        text = self.good("info", np=2)
+        for line in ("sherd ", "MPI ", "HDF5 ", "Kokkos ", "oneDNN ", "hwloc ", "shm ", "nccl ",
+                     "nodes x local ranks = 1 x 2, 2 ranks in all"):
+            self.assertEqual(text.count(line), 1, f"{line!r} in:\n{text}")
+
+    def test_dry_run_prints_the_plan_and_makes_nothing(self):
+        config = self.config()
+        self.assertTrue(self.good("train", config, "--dry-run", np=2).strip())
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["run.yaml"])
+
+    def test_train_look_export_generate(self):
+        config = self.config(model=f"{{init_from: {REFERENCE}/llama}}")
+        self.good("train", config, "fsdp_config.checkpoint_interval=1", np=2)
+        lines = (self.folder / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        self.assertEqual([json.loads(line)["step"] for line in lines], [1, 2])
+        resolved = (self.folder / "run" / "config.yaml").read_text(encoding="utf-8")
+        self.assertRegex(resolved, r"steps: 2 +# run.yaml:3\n")
+        self.assertRegex(resolved, r"checkpoint_interval: 1 +# command line\n")
+
+        self.assertIn("committed", self.good("ckpt", "ls", "checkpoints", np=0))
+        shown = self.good("ckpt", "show", "checkpoints", np=0)
+        self.assertRegex(shown, r"step 2, written by 2 ranks")
+        self.assertRegex(shown, r"model\.layers\.0\.mlp\.up_proj\.weight +f32 +\[88, 32\]")
+        self.assertIn("good", self.good("ckpt", "verify", "checkpoints", np=0))
+
+        self.export_and_read_back()
+        self.generate_twice()
+
+    def export_and_read_back(self):
+        self.good("ckpt", "export", "checkpoints", "--safetensors", "hf", np=0)
+        self.good("ckpt", "export", "checkpoints", "--safetensors", "parts", "--dtype", "bf16",
+                  "--file-gigabytes", "2e-5", np=0)
+        tensors = read_safetensors(self.folder / "hf" / "model.safetensors")
+        original = read_safetensors(REFERENCE / "llama" / "model.safetensors")
+        self.assertEqual({name: t[:2] for name, t in tensors.items()},
+                         {name: t[:2] for name, t in original.items()})
+        self.assertNotEqual(tensors["lm_head.weight"][2], original["lm_head.weight"][2])
+        index = json.loads((self.folder / "parts" / "model.safetensors.index.json")
+                           .read_text(encoding="utf-8"))
+        parts = {name: t for file in set(index["weight_map"].values())
+                 for name, t in read_safetensors(self.folder / "parts" / file).items()}
+        self.assertEqual(set(parts), set(tensors))
+        self.assertGreater(len(set(index["weight_map"].values())), 1)
+        self.assertEqual({t[0] for t in parts.values()}, {"BF16"})
+        for folder in ("hf", "parts"):  # what was written can be trained on
+            self.good("train", self.config(model=f"{{init_from: {folder}}}"), "--dry-run", np=1)
+
+    def generate_twice(self):
+        arguments = ["generate", "checkpoints", "--prompt", "ab", "--max-tokens", "8", "--seed"]
+        first = self.sherd(*arguments, "3", np=0)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertTrue(first.stdout.startswith("ab"))
+        self.assertEqual(first.stdout, self.sherd(*arguments, "3", np=0).stdout)
+
+    def test_damaged_and_missing_checkpoints(self):
+        for command in ("ls", "show", "verify"):
+            done = self.sherd("ckpt", command, "nowhere", np=0)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("nowhere", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "train/config_key.hpp"
+
+namespace sherd::train {
+namespace {
+
+/// A key's row in docs/config.md.
+std::string row_of(const ConfigKey& key) {
+  const bool preset_size = key.section() == "model";
+  const nlohmann::json value = key.get(TrainConfig{});
+  std::string text = key.required      ? "required"
+                     : value.is_null() ? "not set"
+                                       : "`" + value.dump() + "`";
+  if (preset_size && !value.is_null()) {
+    text += ", or as the preset says";
+  }
+  return fmt::format("| `{}` | {} | {} |", key.path, text, key.meaning);
+}
+
+TEST(DocumentedKeys, EveryKeyIsInTheTableWithItsDefault) {
+  std::ifstream in(std::string(SHERD_TEST_DATA) + "/../../docs/config.md");
+  std::ostringstream text;
+  text << in.rdbuf();
+  std::string rows;
+  bool all = true;
+  for (const ConfigKey& key : config_keys()) {
+    const std::string row = row_of(key);
+    rows += row + "\n";
+    all = all && text.str().find(row + "\n") != std::string::npos;
+  }
+  EXPECT_TRUE(all) << "docs/config.md should hold these rows:\n" << rows;
+}
+
+}  // namespace
+}  // namespace sherd::train
