@@ -48,6 +48,10 @@ class CollectiveReducer : public GradientReducer {
     }
   }
 
+  bool share_slot(std::size_t a, std::size_t b) const override {
+    return ring_slot(a, ring_) == ring_slot(b, ring_);
+  }
+
   std::size_t slot_bytes() const override {
     std::size_t sum = 0;
     for (const ReductionSlot& slot : slots_) {

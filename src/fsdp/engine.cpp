@@ -195,6 +195,12 @@ void Engine::give_gradient_buffers(std::size_t group) {
   if (has_gradients_[group]) {
     return;
   }
+  // A group used again later in this backward may hold the slot: what it has so far is reduced now.
+  for (std::size_t other = 0; other < set_.groups.size(); ++other) {
+    if (other != group && has_gradients_[other] && reducer_->share_slot(group, other)) {
+      reduce(other);
+    }
+  }
   for (const std::size_t b : set_.groups[group].buffers) {
     const FlatBuffer& buffer = set_.buffers[b];
     if (!buffer.trainable) {
@@ -239,7 +245,7 @@ void Engine::backward(const nn::Variable& loss) {
   std::fill(reduced_.begin(), reduced_.end(), false);
   autograd::backward(loss);
   for (std::size_t g = set_.groups.size(); g-- > 0;) {
-    if (!reduced_[g]) {
+    if (!reduced_[g] || has_gradients_[g]) {
       reduce(g);
     }
   }

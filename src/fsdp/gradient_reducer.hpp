@@ -27,6 +27,8 @@ class GradientReducer {
   /// The gradient of `buffer` is complete on this rank.
   virtual void reduce(std::size_t buffer, bool last) = 0;
   virtual void finish_all() = 0;
+  /// Whether two groups' whole gradients take turns in one place.
+  [[nodiscard]] virtual bool share_slot(std::size_t, std::size_t) const { return false; }
 
   /// Forgets the main gradients: the next reduction overwrites.
   void zero();

@@ -129,6 +129,11 @@ GroupSet make_groups(nn::Module& root, const FullyShardOptions& options, int pie
   return GroupMaker(root, options, pieces).make();
 }
 
+std::string group_label(const char* operation, const GroupSet& set, std::size_t group) {
+  const std::string& name = set.groups[group].name;
+  return std::string(operation) + "(" + (name.empty() ? "root" : name) + ")";
+}
+
 std::int64_t alignment_of(const MixedPrecisionPolicy& policy) {
   const std::size_t narrowest = std::min(size_of(policy.param_dtype), size_of(policy.master_dtype));
   return static_cast<std::int64_t>(64 / narrowest);

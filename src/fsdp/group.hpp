@@ -39,6 +39,10 @@ struct GroupSet {
 /// Elements every start and piece is aligned to: 64 bytes in the narrowest dtype kept.
 [[nodiscard]] std::int64_t alignment_of(const MixedPrecisionPolicy& policy);
 
+/// "all_gather(layers.3)", for messages.
+[[nodiscard]] std::string group_label(const char* operation, const GroupSet& set,
+                                      std::size_t group);
+
 /// Ring slot of a group's transient buffers: the root has one of its own (the last), the others
 /// take turns.
 [[nodiscard]] inline std::size_t ring_slot(std::size_t group, std::size_t ring) {

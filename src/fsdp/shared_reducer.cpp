@@ -31,6 +31,7 @@ class SharedReducer : public GradientReducer {
     expect(board_ != nullptr, "the shared reducer needs ranks that share memory");
     place_slots(dtype);
     for (const FlatBuffer& buffer : set.buffers) {
+      labels_.push_back(group_label("reduce_scatter", set, buffer.group));
       mains_.push_back(buffer.trainable ? Tensor::zeros(Shape{buffer.layout.piece_numel()}, dtype)
                                         : Tensor());
     }
@@ -39,13 +40,10 @@ class SharedReducer : public GradientReducer {
   Tensor begin(std::size_t buffer) override {
     const std::size_t group = set_.buffers[buffer].group;
     const std::size_t slot = ring_slot(group, ring_);
-    if (holder_[slot] && holder_[slot]->buffer != buffer) {
-      finish_all();
-    }
     if (holder_[slot]) {
       finish_all();
       board_->wait_all(set_.buffers.size() + holder_[slot]->buffer, holder_[slot]->epoch,
-                       "the sum of a group's gradients to be taken");
+                       labels_[holder_[slot]->buffer].c_str());
       holder_[slot].reset();
     }
     return whole(rank_, buffer);
@@ -54,13 +52,17 @@ class SharedReducer : public GradientReducer {
   bool adds_in_place(std::size_t) const override { return false; }
 
   void reduce(std::size_t buffer, bool) override {
-    take_pending();
-    board_->post(buffer, ++epochs_[buffer]);
+    board_->post(buffer, ++epochs_[buffer]);  // peers may read at once
+    take_pending();                           // the one before: peers had a group's time for it
     pending_.push_back({buffer, epochs_[buffer]});
     holder_[ring_slot(set_.buffers[buffer].group, ring_)] = pending_.back();
   }
 
   void finish_all() override { take_pending(); }
+
+  bool share_slot(std::size_t a, std::size_t b) const override {
+    return ring_slot(a, ring_) == ring_slot(b, ring_);
+  }
 
   std::size_t slot_bytes() const override { return slots_.front().nbytes(); }
 
@@ -93,7 +95,7 @@ class SharedReducer : public GradientReducer {
 
   void take(const Pending& pending) {
     const std::size_t b = pending.buffer;
-    board_->wait_all(b, pending.epoch, "the gradients of a group");
+    board_->wait_all(b, pending.epoch, labels_[b].c_str());
     const std::int64_t piece = set_.buffers[b].layout.piece_numel();
     std::vector<Tensor> sources;
     for (int r = 0; r < ranks_; ++r) {
@@ -109,6 +111,7 @@ class SharedReducer : public GradientReducer {
   std::size_t ring_;
   std::shared_ptr<comm::SharedRegion> region_;
   std::unique_ptr<comm::EpochBoard> board_;
+  std::vector<std::string> labels_;
   std::vector<std::uint64_t> epochs_;
   std::vector<std::int64_t> slot_begin_;
   std::vector<Tensor> slots_;  // by rank

@@ -24,6 +24,7 @@ class SharedStore : public ParameterStore {
     for (const FlatBuffer& buffer : set.buffers) {
       const std::int64_t numel = buffer.layout.buffer_numel();
       wholes_.push_back(Tensor::view(storage, offset, Shape{numel}, policy.param_dtype));
+      labels_.push_back(group_label("all_gather", set, buffer.group));
       offset += wholes_.back().nbytes();
       const std::int64_t piece = buffer.layout.piece_numel();
       const Tensor mine = wholes_.back().slice(rank_ * piece, piece);
@@ -38,7 +39,7 @@ class SharedStore : public ParameterStore {
   }
   void unshard(std::size_t) override {}
   Tensor whole(std::size_t buffer) override {
-    board_->wait_all(buffer, versions_[buffer], "parameters of a group to be updated");
+    board_->wait_all(buffer, versions_[buffer], labels_[buffer].c_str());
     return wholes_[buffer];
   }
   void reshard(std::size_t) override {}
@@ -50,6 +51,7 @@ class SharedStore : public ParameterStore {
   std::shared_ptr<comm::SharedRegion> region_;
   std::unique_ptr<comm::EpochBoard> board_;
   std::vector<std::uint64_t> versions_;
+  std::vector<std::string> labels_;
   std::vector<Tensor> wholes_;
 };
 

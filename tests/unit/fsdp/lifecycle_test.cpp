@@ -5,6 +5,8 @@
 #include <limits>
 #include <mutex>
 
+#include "sherd/autograd/function.hpp"
+#include "sherd/base/error.hpp"
 #include "unit/fsdp/odd_training.hpp"
 
 namespace sherd::fsdp {

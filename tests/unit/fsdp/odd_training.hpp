@@ -54,13 +54,14 @@ inline std::pair<std::int64_t, std::int64_t> odd_share(std::int64_t rows, int pa
 }
 
 inline double odd_step(const OddRun& run, fsdp::ShardedModel& model, int step, int rank) {
-  const DType dtype = run.sharding.mixed_precision.param_dtype;
+  const DType dtype = run.sharding.mixed_precision.master_dtype;
   double sum = 0.0;
   for (int m = 0; m < run.micro_batches; ++m) {
     const auto [first, count] =
         odd_share(kOddBatch, run.ranks * run.micro_batches, rank * run.micro_batches + m);
     const std::int64_t row = step * kOddBatch + first;
-    const nn::Variable y = model(nn::Variable(odd_rows(row, count, 4, 0, DType::f64)));
+    const nn::Variable y =
+        autograd::cast(model(nn::Variable(odd_rows(row, count, 4, 0, DType::f64))), dtype);
     const nn::Variable loss =
         autograd::squared_error(y, odd_rows(row, count, 3, 5, dtype), 1.0 / kOddBatch);
     sum += *loss.data().data<double>();
