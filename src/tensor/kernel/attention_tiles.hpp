@@ -11,7 +11,7 @@
 namespace sherd::kernel {
 
 /// Rows of queries (forward) or keys (backward) that a block of scores has.
-inline constexpr std::int64_t kAttentionBlock = 128;
+inline constexpr std::int64_t kAttentionBlock = 64;
 
 /// Typed pieces of pooled memory, each 64-byte aligned, alive as long as this is.
 template <class T>

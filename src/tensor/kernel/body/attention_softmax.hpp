@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "tensor/kernel/scalar.hpp"
 
 namespace sherd::kernel {
@@ -32,7 +34,7 @@ struct SoftmaxRows {
     const std::int64_t rounded = (visible + kSoftmaxLanes - 1) / kSoftmaxLanes * kSoftmaxLanes;
     const std::int64_t used = rounded < width ? rounded : width;
     for (std::int64_t j = visible; j < used; ++j) {
-      s[j] = s[0];  // harmless for the maximum; taken out of the sum below
+      s[j] = -std::numeric_limits<float>::infinity();  // e^-87 in the sum, which is at least 1
     }
     float most = s[0];
 #pragma omp simd reduction(max : most)
@@ -44,7 +46,7 @@ struct SoftmaxRows {
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t j = 0; j < used; ++j) {
       const float e = exp_bounded(s[j] * scale - shift);
-      sum += j < visible ? e : 0.0F;
+      sum += e;
       p[j] = store<G>(e);
     }
     for (std::int64_t j = visible; j < width; ++j) {

@@ -6,7 +6,7 @@ namespace sherd::kernel {
 
 /// Elements of a gradient whose statistics are summed together; part of the summation order.
 inline constexpr std::int64_t kStatsBlock = 4096;
-inline constexpr std::int64_t kStatsLanes = 8;
+inline constexpr std::int64_t kStatsLanes = 16;
 
 /// Items are blocks of kStatsBlock elements. A block's squares are summed in kStatsLanes lanes of
 /// f64 (element i of the block in lane i mod kStatsLanes), the lanes in order.
@@ -37,20 +37,34 @@ struct GradSum {
 
   SHERD_KERNEL_INLINE void sum(std::int64_t first, std::int64_t count) const {
     P total[kStatsBlock];
-    for (std::int64_t i = 0; i < count; ++i) {
-      total[i] = source_count > 0 ? sources[0][first + i] : P{0};
-    }
-    for (std::int64_t s = 1; s < source_count; ++s) {
-      const P* source = sources[s] + first;
-#pragma omp simd
-      for (std::int64_t i = 0; i < count; ++i) {
-        total[i] += source[i];
-      }
-    }
     P* out = dst + first;
+    if (source_count == 0) {
+      for (std::int64_t i = 0; i < count && !accumulate; ++i) {
+        out[i] = P{0};
+      }
+      return;
+    }
+    copy(total, sources[0] + first, count);
+    for (std::int64_t s = 1; s < source_count; ++s) {
+      add(total, sources[s] + first, count);
+    }
+    if (accumulate) {
+      add(out, total, count);
+    } else {
+      copy(out, total, count);
+    }
+  }
+
+  SHERD_KERNEL_INLINE static void copy(P* to, const P* from, std::int64_t count) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
-      out[i] = accumulate ? out[i] + total[i] : total[i];
+      to[i] = from[i];
+    }
+  }
+  SHERD_KERNEL_INLINE static void add(P* to, const P* from, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] += from[i];
     }
   }
 
