@@ -29,7 +29,7 @@ std::string duration_text(double seconds) {
 std::string grouped(double value) {
   std::string digits = fmt::format("{:.0f}", value);
   for (auto at = static_cast<std::int64_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
   }
   return digits;
 }
@@ -83,7 +83,7 @@ std::string Console::line(const StepMetrics& metrics, std::string_view checkpoin
       metrics.step, options_.last_step, bold, metrics.loss, plain, metrics.grad_norm,
       metrics.learning_rate, grouped(metrics.tokens_per_second), metrics.step_seconds);
   if (const double eta = eta_seconds(); eta >= 0) {
-    text += " | eta " + duration_text(eta);
+    text.append(" | eta ").append(duration_text(eta));
   }
   if (!checkpoint.empty()) {
     text.append(" | ").append(checkpoint);
@@ -101,7 +101,7 @@ void Console::step(const StepMetrics& metrics, std::string_view checkpoint) {
   const bool edge = done_ == 1 || metrics.step == options_.last_step;
   if (options_.live) {
     if (edge || now - last_line_ >= kLiveInterval) {
-      options_.write("\r\x1b[K" + line(metrics, checkpoint));
+      options_.write(std::string("\r\x1b[K").append(line(metrics, checkpoint)));
       line_open_ = true;
       last_line_ = now;
     }
