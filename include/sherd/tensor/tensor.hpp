@@ -10,9 +10,9 @@
 
 namespace sherd {
 
-/// Host memory, 64-byte aligned, taken from a recycling pool: a buffer that is dropped is handed out
-/// again to the next request of its size class, so a training step in its steady state maps no new
-/// pages. Large blocks are 2 MiB aligned and marked for huge pages. Thread-safe.
+/// Host memory, 64-byte aligned, taken from a recycling pool: a buffer that is dropped is handed
+/// out again to the next request of its size class, so a training step in its steady state maps no
+/// new pages. Large blocks are 2 MiB aligned and marked for huge pages. Thread-safe.
 class Storage {
  public:
   static std::shared_ptr<Storage> allocate(std::size_t bytes);

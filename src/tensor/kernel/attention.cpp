@@ -6,6 +6,7 @@
 #include "tensor/kernel/attention_blocked.hpp"
 #include "tensor/kernel/body/attention_rows.hpp"
 #include "tensor/kernel/launch.hpp"
+#include "tensor/kernel/product.hpp"
 
 namespace sherd::kernel {
 namespace {
@@ -28,8 +29,47 @@ AttentionShape require_attention(const Tensor& q, const Tensor& k, const Tensor&
   return shape;
 }
 
+/// bf16 products where the CPU has them.
+DType operand_dtype() { return is_native(DType::bf16, DType::f32) ? DType::bf16 : DType::f32; }
+
 double score_scale(const AttentionShape& shape) {
   return shape.head_dim > 0 ? 1.0 / std::sqrt(static_cast<double>(shape.head_dim)) : 1.0;
+}
+
+/// f64, and what has no elements to multiply, runs row by row on the host too.
+template <class T>
+bool runs_blocked(const AttentionShape& shape, Path path) {
+  return !std::is_same_v<T, double> && path != Path::kokkos && shape.head_dim > 0 &&
+         shape.batch * shape.heads * shape.seq > 0;
+}
+
+template <class T>
+void forward(const AttentionForwardRows<T>& rows, Path path) {
+  if (runs_blocked<T>(rows.shape, path)) {
+    if constexpr (std::is_same_v<T, float>) {
+      return attention_forward_blocked(rows);
+    } else if constexpr (std::is_same_v<T, BFloat16>) {
+      return attention_forward_blocked(rows, operand_dtype());
+    }
+  }
+  launch("sherd::attention_forward", rows, rows.shape.batch * rows.shape.heads * rows.shape.seq,
+         path);
+}
+
+template <class T>
+void backward(const AttentionBackwardArguments<T>& a, Path path) {
+  const AttentionShape& shape = a.in.shape;
+  if (runs_blocked<T>(shape, path)) {
+    if constexpr (std::is_same_v<T, float>) {
+      return attention_backward_blocked(a);
+    } else if constexpr (std::is_same_v<T, BFloat16>) {
+      return attention_backward_blocked(a, operand_dtype());
+    }
+  }
+  launch("sherd::attention_backward_query", AttentionBackwardQuery<T>{a.in, a.dq},
+         shape.batch * shape.heads * shape.seq, path);
+  launch("sherd::attention_backward_key_value", AttentionBackwardKeyValue<T>{a.in, a.dk, a.dv},
+         shape.batch * shape.kv_heads * shape.seq, path);
 }
 
 }  // namespace
@@ -39,19 +79,9 @@ void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const 
   const AttentionShape shape = require_attention(q, k, v, out, lse);
   visit_dtype(q.dtype(), "attention_forward", [&]<class T>(T) {
     using A = Compute<T>;
-    if constexpr (!std::is_same_v<T, double>) {
-      if (path != Path::kokkos && lse.numel() > 0 && shape.head_dim > 0) {
-        attention_forward_blocked(AttentionForwardArguments<T>{
-            shape, static_cast<float>(score_scale(shape)), q.data<T>(), k.data<T>(), v.data<T>(),
-            out.data<T>(), lse.data<float>()});
-        return;
-      }
-    }
-    const AttentionForwardRows<T> rows{shape,        static_cast<A>(score_scale(shape)),
-                                       q.data<T>(),  k.data<T>(),
-                                       v.data<T>(),  out.data<T>(),
-                                       lse.data<A>()};
-    launch("sherd::attention_forward", rows, lse.numel(), path);
+    forward(AttentionForwardRows<T>{shape, static_cast<A>(score_scale(shape)), q.data<T>(),
+                                    k.data<T>(), v.data<T>(), out.data<T>(), lse.data<A>()},
+            path);
   });
 }
 
@@ -69,18 +99,7 @@ void attention_backward(const Tensor& q, const Tensor& k, const Tensor& v, const
                                    q.data<T>(),   k.data<T>(),
                                    v.data<T>(),   out.data<T>(),
                                    lse.data<A>(), dout.data<T>()};
-    if constexpr (!std::is_same_v<T, double>) {
-      if (path != Path::kokkos && lse.numel() > 0 && shape.head_dim > 0) {
-        attention_backward_blocked(
-            AttentionBackwardArguments<T>{in, dq.data<T>(), dk.data<T>(), dv.data<T>()});
-        return;
-      }
-    }
-    launch("sherd::attention_backward_query", AttentionBackwardQuery<T>{in, dq.data<T>()},
-           lse.numel(), path);
-    launch("sherd::attention_backward_key_value",
-           AttentionBackwardKeyValue<T>{in, dk.data<T>(), dv.data<T>()},
-           shape.batch * shape.kv_heads * shape.seq, path);
+    backward(AttentionBackwardArguments<T>{in, dq.data<T>(), dk.data<T>(), dv.data<T>()}, path);
   });
 }
 

@@ -114,8 +114,9 @@ void attention_backward_blocked(const AttentionBackwardArguments<float>& argumen
   Backward<float, float>(arguments).run();
 }
 
-void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& arguments) {
-  if (onednn::has_bf16()) {
+void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& arguments,
+                                DType operands) {
+  if (operands == DType::bf16) {
     Backward<BFloat16, BFloat16>(arguments).run();
   } else {
     Backward<BFloat16, float>(arguments).run();

@@ -2,25 +2,19 @@
 
 #include "tensor/kernel/body/attention_rows.hpp"
 
-// Attention by blocks of 128 queries (forward) or 128 keys (backward): the products of a block by
+// Attention by blocks of 64 queries (forward) or 64 keys (backward): the products of a block by
 // oneDNN on dense tiles of one head, the softmax between them by our own loops. f32 and bf16. One
-// block of scores lives at a time, 128 by at most `seq`.
+// block of scores lives at a time, 64 by at most `seq`. For bf16 tensors `operands` says what the
+// products multiply: bf16 (probabilities are rounded to it) or tiles widened to f32 once a head.
 
 namespace sherd::kernel {
 
 template <class T>
-struct AttentionForwardArguments {
-  AttentionShape shape;
-  float scale;
-  const T* q;
-  const T* k;
-  const T* v;
-  T* out;
-  float* lse;
-};
+using AttentionForwardArguments = AttentionForwardRows<T>;
 
 void attention_forward_blocked(const AttentionForwardArguments<float>& arguments);
-void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments);
+void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments,
+                               DType operands);
 
 template <class T>
 struct AttentionBackwardArguments {
@@ -31,6 +25,7 @@ struct AttentionBackwardArguments {
 };
 
 void attention_backward_blocked(const AttentionBackwardArguments<float>& arguments);
-void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& arguments);
+void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& arguments,
+                                DType operands);
 
 }  // namespace sherd::kernel

@@ -75,8 +75,9 @@ void attention_forward_blocked(const AttentionForwardArguments<float>& arguments
   Forward<float, float>(arguments).run();
 }
 
-void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments) {
-  if (onednn::has_bf16()) {
+void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments,
+                               DType operands) {
+  if (operands == DType::bf16) {
     Forward<BFloat16, BFloat16>(arguments).run();
   } else {
     Forward<BFloat16, float>(arguments).run();

@@ -1,29 +1,16 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 
-#include "sherd/tensor/tensor.hpp"
 #include "tensor/kernel/body/attention_softmax.hpp"
 #include "tensor/kernel/launch.hpp"
-#include "tensor/kernel/onednn_matmul.hpp"
+#include "tensor/kernel/product.hpp"
+#include "tensor/kernel/scratch.hpp"
 
 namespace sherd::kernel {
 
 /// Rows of queries (forward) or keys (backward) that a block of scores has.
 inline constexpr std::int64_t kAttentionBlock = 64;
-
-/// Typed pieces of pooled memory, each 64-byte aligned, alive as long as this is.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(std::int64_t count)
-      : storage_(Storage::allocate(static_cast<std::size_t>(count) * sizeof(T))) {}
-  [[nodiscard]] T* data() const { return reinterpret_cast<T*>(storage_->data()); }
-
- private:
-  std::shared_ptr<Storage> storage_;
-};
 
 /// The [seq, head_dim] tile of one head as a product operand of type G: the tensor's own memory
 /// where the types agree, a converted copy otherwise.
@@ -50,7 +37,7 @@ class HeadTile {
 template <class G>
 void tile_product(std::int64_t m, std::int64_t n, std::int64_t k, const G* a, bool trans_a,
                   const G* b, bool trans_b, float* c, bool accumulate = false) {
-  onednn::run({m, n, k, dtype_of<G>, DType::f32, trans_a, trans_b, accumulate}, a, b, c);
+  multiply({m, n, k, dtype_of<G>, DType::f32, trans_a, trans_b, accumulate}, a, b, c);
 }
 
 }  // namespace sherd::kernel

@@ -6,7 +6,7 @@
 
 #include "tensor/kernel/arguments.hpp"
 #include "tensor/kernel/matmul_f64.hpp"
-#include "tensor/kernel/onednn_matmul.hpp"
+#include "tensor/kernel/product.hpp"
 
 namespace sherd::kernel {
 namespace {
@@ -39,22 +39,6 @@ Extents require_product(const Tensor& a, bool trans_a, const Tensor& b, bool tra
   return e;
 }
 
-/// bf16 operands widened to f32, the result rounded once: for CPUs without bf16 products.
-void run_through_f32(onednn::Product product, const Tensor& a, const Tensor& b, const Tensor& c) {
-  const Tensor wide_a = a.dtype() == DType::f32 ? a : to_dtype(a, DType::f32);
-  const Tensor wide_b = b.dtype() == DType::f32 ? b : to_dtype(b, DType::f32);
-  product.in = DType::f32;
-  product.out = DType::f32;
-  if (c.dtype() == DType::f32) {
-    onednn::run(product, wide_a.raw(), wide_b.raw(), c.raw());
-    return;
-  }
-  const Tensor wide_c =
-      product.accumulate ? to_dtype(c, DType::f32) : Tensor::empty(c.shape(), DType::f32);
-  onednn::run(product, wide_a.raw(), wide_b.raw(), wide_c.raw());
-  convert(wide_c, c);
-}
-
 }  // namespace
 
 void matmul(const Tensor& a, Transpose trans_a, const Tensor& b, Transpose trans_b, const Tensor& c,
@@ -76,13 +60,7 @@ void matmul(const Tensor& a, Transpose trans_a, const Tensor& b, Transpose trans
     matmul_f64({m, n, k, ta, tb, accumulate}, a.data<double>(), b.data<double>(), c.data<double>());
     return;
   }
-  const onednn::Product product{m, n, k, a.dtype(), c.dtype(), ta, tb, accumulate};
-  const bool native = a.dtype() == DType::f32 ? c.dtype() == DType::f32 : onednn::has_bf16();
-  if (native) {
-    onednn::run(product, a.raw(), b.raw(), c.raw());
-  } else {
-    run_through_f32(product, a, b, c);
-  }
+  multiply({m, n, k, a.dtype(), c.dtype(), ta, tb, accumulate}, a.raw(), b.raw(), c.raw());
 }
 
 std::vector<MatmulRecord>* record_matmuls(std::vector<MatmulRecord>* into) noexcept {
@@ -96,7 +74,7 @@ std::string matmul_implementation(DType dtype) {
   if (dtype != DType::f32 && dtype != DType::bf16) {
     throw_dtype(dtype, "matmul");
   }
-  const bool native = dtype == DType::f32 || onednn::has_bf16();
+  const bool native = is_native(dtype, dtype);
   const DType in = native ? dtype : DType::f32;
   const std::string name = onednn::implementation({256, 256, 256, in, in, false, true, false});
   return native ? name : name + " (through f32)";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sherd/base/error.hpp"
+#include "tensor/kernel/attention_blocked.hpp"
 #include "unit/tensor/values.hpp"
 
 namespace sherd::kernel {
@@ -181,6 +182,38 @@ TEST_P(AttentionTest, NanReachesItsRowAndThoseBelow) {
   EXPECT_FALSE(std::isnan(got[std::size_t(39 * s.dim)]));
   EXPECT_TRUE(std::isnan(got[std::size_t(40 * s.dim)]));
   EXPECT_TRUE(std::isnan(got[std::size_t(69 * s.dim)]));
+}
+
+/// Products of bf16, as CPUs with bf16 instructions take them, checked on every CPU.
+TEST(AttentionOperandsTest, Bf16ProductsAgreeWithTheDefinition) {
+  const Sizes s{2, 4, 2, 150, 16};
+  const Attention run(s, DType::bf16);
+  const AttentionShape shape{s.batch, s.heads, s.kv_heads, s.seq, s.dim};
+  using B = BFloat16;
+  const AttentionForwardArguments<B> forward{shape,
+                                             0.25F,
+                                             run.q.data<B>(),
+                                             run.k.data<B>(),
+                                             run.v.data<B>(),
+                                             run.out.data<B>(),
+                                             run.lse.data<float>()};
+  attention_forward_blocked(forward, DType::bf16);
+  const AttentionGradients<B> in{shape,
+                                 0.25F,
+                                 run.q.data<B>(),
+                                 run.k.data<B>(),
+                                 run.v.data<B>(),
+                                 run.out.data<B>(),
+                                 run.lse.data<float>(),
+                                 run.dout.data<B>()};
+  attention_backward_blocked({in, run.dq.data<B>(), run.dk.data<B>(), run.dv.data<B>()},
+                             DType::bf16);
+  const Result expected = Reference(s, run.q, run.k, run.v, run.dout).result();
+  test::expect_close(run.out, expected.out, 2 * 0x1p-8);
+  test::expect_close(run.lse, expected.lse, 1e-5);
+  test::expect_close(run.dq, expected.dq, 0x1p-5);
+  test::expect_close(run.dk, expected.dk, 0x1p-5);
+  test::expect_close(run.dv, expected.dv, 0x1p-5);
 }
 
 TEST(AttentionGradientTest, FiniteDifferences) {

@@ -7,7 +7,8 @@ namespace sherd::kernel {
 
 /// out[i, :] = table[ids[i], :]; ids i32. Throws ArgumentError on an id outside the table.
 void embedding_forward(const Tensor& table, const Tensor& ids, const Tensor& out);
-/// dtable[ids[i], :] += dout[i, :], in the order of i; overwrite zeroes dtable first. dtable f32 (f64).
+/// dtable[ids[i], :] += dout[i, :], in the order of i; overwrite zeroes dtable first. dtable f32
+/// (f64).
 void embedding_backward(const Tensor& ids, const Tensor& dout, const Tensor& dtable, Write write);
 
 /// Cross-entropy of logits [rows, classes] against targets [rows] (i32; a negative target is left

@@ -18,10 +18,10 @@ struct AdamWParams {
   std::int64_t step = 1;    ///< counts from 1, for the bias corrections
 };
 
-/// One AdamW update of a 1-D range (Loshchilov and Hutter 2019, arXiv 1711.05101, algorithm 2; decay
-/// p -= lr*wd*p before the step, as PyTorch does). param, exp_avg, exp_avg_sq: f32 (or f64), grad the
-/// same dtype. `compute` may be undefined; otherwise it receives param rounded to its dtype.
-/// One pass over memory.
+/// One AdamW update of a 1-D range (Loshchilov and Hutter 2019, arXiv 1711.05101, algorithm 2;
+/// decay p -= lr*wd*p before the step, as PyTorch does). param, exp_avg, exp_avg_sq: f32 (or f64),
+/// grad the same dtype. `compute` may be undefined; otherwise it receives param rounded to its
+/// dtype. One pass over memory.
 void adamw_step(const AdamWParams& params, const Tensor& param, const Tensor& grad,
                 const Tensor& exp_avg, const Tensor& exp_avg_sq, const Tensor& compute,
                 Path path = Path::automatic);
@@ -33,7 +33,8 @@ struct SgdParams {
   double grad_scale = 1.0;
   bool first_step = false;  ///< momentum_buffer is set to the gradient instead of blended
 };
-/// One SGD update (PyTorch's form: v = momentum*v + g; p -= lr*v). momentum_buffer undefined: plain.
+/// One SGD update (PyTorch's form: v = momentum*v + g; p -= lr*v). momentum_buffer undefined:
+/// plain.
 void sgd_step(const SgdParams& params, const Tensor& param, const Tensor& grad,
               const Tensor& momentum_buffer, const Tensor& compute);
 

@@ -5,7 +5,8 @@
 
 namespace sherd::kernel {
 
-/// cos and sin of position * theta^(-2i/head_dim), each [positions, head_dim/2], f32 (f64 if asked).
+/// cos and sin of position * theta^(-2i/head_dim), each [positions, head_dim/2], f32 (f64 if
+/// asked).
 struct RopeTables {
   Tensor cos;
   Tensor sin;

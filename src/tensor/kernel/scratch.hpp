@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "sherd/tensor/tensor.hpp"
+
+namespace sherd::kernel {
+
+/// `count` uninitialised elements of pooled memory, 64-byte aligned, given back when this dies.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t count)
+      : storage_(Storage::allocate(static_cast<std::size_t>(count) * sizeof(T))) {}
+  [[nodiscard]] T* data() const { return reinterpret_cast<T*>(storage_->data()); }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+};
+
+}  // namespace sherd::kernel
