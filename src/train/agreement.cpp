@@ -51,7 +51,7 @@ void agree(comm::Communicator& comm, const std::function<void()>& body) {
   const std::int64_t mine = failed ? comm.rank() : comm.size();
   const auto lowest = static_cast<int>(reduce(comm, mine, comm::ReduceOp::min));
   if (failures < comm.size()) {
-    problem = "on " + host_name() + ": " + problem;
+    problem = std::string("on ").append(host_name()).append(": ").append(problem);
   }
   throw ConfigError(broadcast_text(comm, problem, lowest));
 }

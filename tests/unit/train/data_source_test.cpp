@@ -131,8 +131,8 @@ TEST(DataSource, ShufflingVisitsEverySequenceOnceAnEpochInAnotherOrderEachTime) 
 }
 
 TEST(Permutation, IsOneForEverySize) {
-  for (const std::uint64_t size : {1, 2, 3, 4, 5, 16, 17, 1000, 4097}) {
-    for (const std::uint64_t seed : {0, 1, 77}) {
+  for (const std::uint64_t size : std::vector<std::uint64_t>{1, 2, 3, 4, 5, 16, 17, 1000, 4097}) {
+    for (const std::uint64_t seed : std::vector<std::uint64_t>{0, 1, 77}) {
       const Permutation permute(size, seed);
       std::set<std::uint64_t> seen;
       for (std::uint64_t i = 0; i < size; ++i) {

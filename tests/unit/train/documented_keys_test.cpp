@@ -13,9 +13,12 @@ namespace {
 std::string row_of(const ConfigKey& key) {
   const bool preset_size = key.section() == "model";
   const nlohmann::json value = key.get(TrainConfig{});
-  std::string text = key.required      ? "required"
-                     : value.is_null() ? "not set"
-                                       : "`" + value.dump() + "`";
+  std::string text = "not set";
+  if (key.required) {
+    text = "required";
+  } else if (!value.is_null()) {
+    text = fmt::format("`{}`", value.dump());
+  }
   if (preset_size && !value.is_null()) {
     text += ", or as the preset says";
   }
@@ -30,8 +33,8 @@ TEST(DocumentedKeys, EveryKeyIsInTheTableWithItsDefault) {
   bool all = true;
   for (const ConfigKey& key : config_keys()) {
     const std::string row = row_of(key);
-    rows += row + "\n";
-    all = all && text.str().find(row + "\n") != std::string::npos;
+    rows.append(row).append("\n");
+    all = all && text.str().find(row) != std::string::npos;
   }
   EXPECT_TRUE(all) << "docs/config.md should hold these rows:\n" << rows;
 }
