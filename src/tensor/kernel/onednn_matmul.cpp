@@ -25,7 +25,7 @@ struct Hash {
   std::size_t operator()(const Product& p) const noexcept {
     std::size_t hash = 0;
     for (const std::int64_t part :
-         {p.m, p.n, p.k, static_cast<std::int64_t>(p.in), static_cast<std::int64_t>(p.out),
+         {p.m, p.n, p.k, p.pad, static_cast<std::int64_t>(p.in), static_cast<std::int64_t>(p.out),
           std::int64_t{p.trans_a} * 4 + std::int64_t{p.trans_b} * 2 + std::int64_t{p.accumulate}}) {
       hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15U;
       hash ^= hash >> 29;
@@ -38,9 +38,11 @@ memory::data_type data_type(DType dtype) {
   return dtype == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-/// [rows, cols] dense, or the same seen through the strides of its stored transpose.
-memory::desc matrix(std::int64_t rows, std::int64_t cols, DType dtype, bool transposed) {
-  const memory::dims strides = transposed ? memory::dims{1, rows} : memory::dims{cols, 1};
+/// [rows, cols], or the same seen through the strides of its stored transpose.
+memory::desc matrix(std::int64_t rows, std::int64_t cols, DType dtype, bool transposed,
+                    std::int64_t pad) {
+  const memory::dims strides =
+      transposed ? memory::dims{1, rows + pad} : memory::dims{cols + pad, 1};
   return {{rows, cols}, data_type(dtype), strides};
 }
 
@@ -55,9 +57,9 @@ dnnl::matmul::primitive_desc describe(const Product& p, const dnnl::engine& engi
 #if DNNL_VERSION_MAJOR >= 3
   attributes.set_deterministic(true);
 #endif
-  const memory::desc a = matrix(p.m, p.k, p.in, p.trans_a);
-  const memory::desc b = matrix(p.k, p.n, p.in, p.trans_b);
-  const memory::desc c = matrix(p.m, p.n, p.out, false);
+  const memory::desc a = matrix(p.m, p.k, p.in, p.trans_a, p.pad);
+  const memory::desc b = matrix(p.k, p.n, p.in, p.trans_b, p.pad);
+  const memory::desc c = matrix(p.m, p.n, p.out, false, 0);
 #if DNNL_VERSION_MAJOR >= 3
   return {engine, a, b, c, attributes};
 #else
@@ -165,6 +167,11 @@ class Context {
   std::unordered_map<Product, Multiplication, Hash> kept_;
 };
 
+bool cpu_has(dnnl::cpu_isa isa) noexcept {
+  const auto wanted = static_cast<unsigned>(isa);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+}
+
 template <class F>
 auto translate_errors(const Product& p, F&& f) {
   try {
@@ -178,10 +185,12 @@ auto translate_errors(const Product& p, F&& f) {
 }  // namespace
 
 bool has_bf16() noexcept {
-  static const bool has = [] {
-    const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
-  }();
+  static const bool has = cpu_has(dnnl::cpu_isa::avx512_core_bf16);
+  return has;
+}
+
+bool has_avx512() noexcept {
+  static const bool has = cpu_has(dnnl::cpu_isa::avx512_core);
   return has;
 }
 

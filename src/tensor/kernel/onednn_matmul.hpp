@@ -13,12 +13,16 @@ struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   DType in = DType::f32, out = DType::f32;
   bool trans_a = false, trans_b = false, accumulate = false;
+  std::int64_t pad = 0;  ///< unused elements behind each stored row of a and of b
 
   friend bool operator==(const Product&, const Product&) = default;
 };
 
 /// Whether this CPU multiplies bf16 in hardware; oneDNN's bf16 products are slow without.
 [[nodiscard]] bool has_bf16() noexcept;
+
+/// Whether products run in oneDNN's AVX-512 kernels rather than in its generic ones.
+[[nodiscard]] bool has_avx512() noexcept;
 
 /// Runs the product on this thread alone. m, n, k > 0. The primitive is made at the first call of a
 /// thread with this shape and kept. Throws ArgumentError when oneDNN refuses.

@@ -84,6 +84,8 @@ TEST_P(MatmulTest, AgreesWithTheDefinition) {
   }
 }
 
+TEST_P(MatmulTest, RowsOfTwoKibibytes) { check(512, 512, 24); }
+
 TEST_P(MatmulTest, ZeroExtents) {
   for (const auto& [m, n, k] :
        {std::array{0, 4, 5}, std::array{4, 0, 5}, std::array{3, 4, 0}, std::array{0, 0, 0}}) {
