@@ -21,16 +21,22 @@ std::unique_ptr<comm::Communicator> connect(const runtime::Runtime& runtime) {
   return runtime.size() == 1 ? comm::make_self() : comm::make_mpi(MPI_COMM_WORLD);
 }
 
+/// A sum over all ranks that may never complete.
+struct Arrival {
+  std::int64_t here = 1;
+  std::int64_t arrived = 0;
+  comm::Work work;
+};
+
 /// Whether every rank of `world` comes here within seconds. Collective if they do.
 bool all_arrive(comm::Communicator& world) {
-  static std::int64_t here = 1;  // must outlive an operation that never completes
-  static std::int64_t sum = 0;
-  auto work = std::make_unique<comm::Work>(
-      world.all_reduce(&here, &sum, 1, DType::i64, comm::ReduceOp::sum));
+  auto arrival = std::make_unique<Arrival>();
+  arrival->work =
+      world.all_reduce(&arrival->here, &arrival->arrived, 1, DType::i64, comm::ReduceOp::sum);
   const auto deadline = std::chrono::steady_clock::now() + kArrival;
-  while (!work->test()) {
+  while (!arrival->work.test()) {
     if (std::chrono::steady_clock::now() > deadline) {
-      (void)work.release();  // dropping it would wait for ranks that never come
+      (void)arrival.release();  // ending it would wait for ranks that never come
       return false;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -129,8 +129,15 @@ void read_override(const std::string& text, std::vector<ConfigEntry>& entries, P
                  "quote the argument for the shell");
     return;
   }
-  std::erase_if(entries, [&](const ConfigEntry& entry) { return entry.path == path; });
-  entries.push_back({path, value, origin});
+  // Assigning to a YAML::Node writes through it, so entries are copied, never moved over each other.
+  std::vector<ConfigEntry> kept;
+  for (const ConfigEntry& entry : entries) {
+    if (entry.path != path) {
+      kept.push_back(entry);
+    }
+  }
+  kept.push_back({path, value, origin});
+  entries.swap(kept);
 }
 
 }  // namespace sherd::train

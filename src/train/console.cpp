@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace sherd::train {
 namespace {
@@ -34,13 +36,29 @@ std::string grouped(double value) {
   return digits;
 }
 
+/// Whether a person watches standard output. mpirun gives every process a pseudo-terminal of its
+/// own, so there it is mpirun's standard output that counts.
+bool watched() {
+  if (::isatty(STDOUT_FILENO) != 1) {
+    return false;
+  }
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) {
+    return true;
+  }
+  std::error_code unknown;
+  const auto launcher_stdout = std::filesystem::read_symlink(
+      fmt::format("/proc/{}/fd/1", static_cast<long>(::getppid())), unknown);
+  const std::string target = launcher_stdout.string();
+  return !unknown && (target.rfind("/dev/pts/", 0) == 0 || target.rfind("/dev/tty", 0) == 0);
+}
+
 }  // namespace
 
 ConsoleOptions console_options_for_stdout() {
   ConsoleOptions options;
   const char* term = std::getenv("TERM");
   const char* no_color = std::getenv("NO_COLOR");
-  options.live = ::isatty(STDOUT_FILENO) == 1 && (term == nullptr || std::string(term) != "dumb");
+  options.live = watched() && (term == nullptr || std::string(term) != "dumb");
   options.color = options.live && (no_color == nullptr || *no_color == '\0');
   return options;
 }
