@@ -25,11 +25,11 @@ Case all_gather(Communicator& comm, Buffers& b) {
                 }},
                memcpy_of(b)}};
   if (b.shared()) {
-    result.contenders.push_back({"shared", [&] {
-                                   float* mine = b.common() +
-                                                 b.count() * static_cast<std::size_t>(comm.rank());
-                                   comm.all_gather(mine, b.common(), b.count(), DType::f32).wait();
-                                 }});
+    const auto into_common = [&comm, &b](const float* shard) {
+      comm.all_gather(shard, b.common(), b.count(), DType::f32).wait();
+    };
+    result.contenders.push_back({"shared", [into_common, &b] { into_common(b.in()); }});
+    result.contenders.push_back({"in_place", [into_common, &b] { into_common(b.common_piece()); }});
   }
   return result;
 }
@@ -78,6 +78,8 @@ Buffers::Buffers(Communicator& comm, std::size_t bytes)
       region_(comm.allocate_shared(this->bytes() * (ranks_ + 1))) {}
 
 float* Buffers::common() const { return reinterpret_cast<float*>(region_->bytes().data()); }
+
+float* Buffers::common_piece() const { return common() + count_ * rank_; }
 
 float* Buffers::own() const { return common() + count_ * ranks_ * (1 + rank_); }
 

@@ -22,6 +22,8 @@ class Buffers {
   [[nodiscard]] bool shared() const { return region_ != nullptr; }
   /// One buffer, the same memory on all ranks.
   [[nodiscard]] float* common() const;
+  /// This rank's piece of it.
+  [[nodiscard]] float* common_piece() const;
   /// This rank's own buffer, readable by all.
   [[nodiscard]] float* own() const;
 
@@ -34,8 +36,11 @@ class Buffers {
   std::unique_ptr<comm::SharedRegion> region_;
 };
 
-/// An operation with its contenders: ours, the stock MPI call, memcpy of the whole buffer by every
-/// rank at once, and ours on shared memory where there is some.
+/// An operation with its contenders: ours from and to private memory, the stock MPI call on the
+/// same buffers, memcpy of the whole buffer by every rank at once; and where ranks share memory
+/// - all_gather "shared": from private shards into one buffer that all ranks see;
+///   "in_place": the shards lie in it already, so that the gather is a synchronisation;
+/// - reduce_scatter "shared": contributions lie where the others can read them.
 struct Case {
   std::string operation;
   std::vector<Contender> contenders;

@@ -1,27 +1,52 @@
 #include "comm/reduce/reduce.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <string>
+#include <vector>
 
+#include "comm/arguments.hpp"
+#include "comm/memory/stream_copy.hpp"
 #include "comm/reduce/reduce_kernels.hpp"
-#include "sherd/base/check.hpp"
 
 namespace sherd::comm {
+namespace {
+
+constexpr std::size_t kBlockBytes = 8192;
+
+/// Block by block through memory that stays in the first cache, from there past the caches.
+void reduce_streaming(ReduceKernel kernel, std::byte* out, std::span<const void* const> inputs,
+                      std::size_t count, std::size_t width) {
+  alignas(64) std::byte block[kBlockBytes];
+  std::vector<const void*> at(inputs.size());
+  const std::size_t bytes = count * width;
+  for (std::size_t begin = 0; begin < bytes; begin += kBlockBytes) {
+    const std::size_t n = std::min(kBlockBytes, bytes - begin);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      at[i] = static_cast<const std::byte*>(inputs[i]) + begin;
+    }
+    kernel(block, at.data(), at.size(), n / width);
+    stream_copy(out + begin, block, n);
+  }
+}
+
+}  // namespace
 
 void reduce(void* out, std::span<const void* const> inputs, std::size_t count, DType dtype,
-            ReduceOp op) {
-  const ReduceKernel kernel = find_reduce_kernel(dtype, op);
-  if (kernel == nullptr) {
-    throw ArgumentError("elements of type " + std::string(to_string(dtype)) +
-                        " cannot be reduced. Try: f32, f64, f16, bf16, i32, i64 or u8");
-  }
+            ReduceOp op, Destination destination) {
+  expect_reducible(dtype);
+  const std::size_t width = size_of(dtype);
   if (inputs.size() == 1) {
     if (count != 0 && out != inputs[0]) {
-      std::memcpy(out, inputs[0], count * size_of(dtype));
+      std::memcpy(out, inputs[0], count * width);
     }
     return;
   }
-  kernel(out, inputs.data(), inputs.size(), count);
+  const ReduceKernel kernel = find_reduce_kernel(dtype, op);
+  if (destination == Destination::memory) {
+    reduce_streaming(kernel, static_cast<std::byte*>(out), inputs, count, width);
+  } else {
+    kernel(out, inputs.data(), inputs.size(), count);
+  }
 }
 
 }  // namespace sherd::comm

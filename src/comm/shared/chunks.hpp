@@ -4,15 +4,45 @@
 #include <cstddef>
 #include <cstring>
 
+#include "comm/memory/stream_copy.hpp"
+#include "comm/reduce/reduce.hpp"
+
 namespace sherd::comm {
 
 /// Up to this size the ranks do not ask each other first where their buffers are: the data travels
 /// with the question.
 inline constexpr std::size_t kSmallBytes = std::size_t{32} << 10;
 
+/// From this size on staging memory is filled past the caches.
+inline constexpr std::size_t kStagePastCaches = std::size_t{16} << 10;
+
+/// Whether a result of `bytes` bytes is better written past the caches.
+[[nodiscard]] inline Destination destination_of(std::size_t bytes) {
+  return bytes >= kStreamBytes ? Destination::memory : Destination::caches;
+}
+
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes != 0 && to != from) {
     std::memcpy(to, from, bytes);
+  }
+}
+
+/// A part of a result that goes to `destination` as a whole.
+inline void copy_out(void* to, const void* from, std::size_t bytes, Destination destination) {
+  if (destination == Destination::memory) {
+    stream_copy(to, from, bytes);
+  } else {
+    copy_bytes(to, from, bytes);
+  }
+}
+
+/// Fills staging memory for another core to read. Lines that are dirty in this core's caches come
+/// to a core of another die at little more than 1 GB/s; lines in memory come at memory speed.
+inline void stage(void* staging, const void* from, std::size_t bytes) {
+  if (bytes >= kStagePastCaches) {
+    stream_copy(staging, from, bytes);
+  } else {
+    copy_bytes(staging, from, bytes);
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 /// A sleeper looks up this often whether another rank has failed.
 constexpr std::chrono::milliseconds kNap{100};
-constexpr int kSpinsWithOwnCore = 4000;
+constexpr int kSpinsWithOwnCore = 20000;  // under a millisecond; waking an idle core costs more
 constexpr int kSpinsWhenCrowded = 100;
 constexpr int kYields = 2;
 

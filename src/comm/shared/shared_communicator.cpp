@@ -65,12 +65,14 @@ const std::byte* SharedCommunicator::buffer_of(int peer) const {
 
 Work SharedCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
   const std::size_t bytes = count * size_of(dtype);
-  const auto ranks = static_cast<std::size_t>(size());
+  const std::size_t whole = bytes * static_cast<std::size_t>(size());
   const auto* from = static_cast<const std::byte*>(shard);
   auto* to = static_cast<std::byte*>(full);
   const Operation operation =
-      located({OperationKind::all_gather, dtype, ReduceOp::sum, 0, count}, full, bytes * ranks);
-  copy_bytes(to + bytes * static_cast<std::size_t>(rank()), from, bytes);
+      located({OperationKind::all_gather, dtype, ReduceOp::sum, 0, count}, full, whole);
+  if (bytes <= kSmallBytes || operation.region >= 0) {
+    copy_bytes(to + bytes * static_cast<std::size_t>(rank()), from, bytes);
+  }
   if (bytes > kSmallBytes) {
     if (announce(operation)) {
       gather_in_place(to, bytes);
@@ -95,18 +97,28 @@ void SharedCommunicator::gather_in_place(std::byte* full, std::size_t bytes) {
   }
 }
 
+/// Chunk by chunk: a rank stages its own, puts it in its place while the others do the same, and takes
+/// theirs.
 void SharedCommunicator::gather_staged(const std::byte* shard, std::byte* full, std::size_t bytes,
                                        const Operation& operation) {
+  const Destination destination = destination_of(bytes * static_cast<std::size_t>(size()));
+  const bool placed = full + bytes * static_cast<std::size_t>(rank()) == shard ||
+                      bytes <= kSmallBytes || operation.region >= 0;
   std::size_t begin = 0;
   do {
     const std::size_t n = std::min(steps_.capacity(), bytes - begin);
-    copy_bytes(steps_.open(operation), shard + begin, n);
+    const auto place = [&](int r) { return full + bytes * static_cast<std::size_t>(r) + begin; };
+    std::byte* staged = steps_.open(operation);
+    stage(staged, shard + begin, n);
     steps_.publish(operation);
+    if (!placed) {
+      copy_out(place(rank()), shard + begin, n, destination);
+    }
     steps_.await(operation);
     const int peers = is_one_buffer() ? 0 : size();  // one buffer is complete already
     for (int i = 1; i < peers; ++i) {
       const int peer = (rank() + i) % size();
-      copy_bytes(full + bytes * static_cast<std::size_t>(peer) + begin, steps_.staged_by(peer), n);
+      copy_out(place(peer), steps_.staged_by(peer), n, destination);
     }
     steps_.close();
     begin += n;
@@ -123,7 +135,7 @@ Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, i
     const std::size_t n = std::min(steps_.capacity(), bytes - begin);
     std::byte* staged = steps_.open(operation);
     if (rank() == root) {
-      copy_bytes(staged, memory + begin, n);
+      stage(staged, memory + begin, n);
     }
     steps_.publish(operation);
     steps_.await(operation);

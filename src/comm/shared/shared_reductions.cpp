@@ -31,7 +31,7 @@ void SharedCommunicator::scatter_in_place(std::byte* shard, const Operation& ope
   for (int peer = 0; peer < size(); ++peer) {
     inputs.push_back(buffer_of(peer) + bytes * static_cast<std::size_t>(rank()));
   }
-  reduce(shard, inputs, operation.count, operation.dtype, operation.op);
+  reduce(shard, inputs, operation.count, operation.dtype, operation.op, destination_of(bytes));
 }
 
 /// Chunk by chunk of every piece: each rank stages what the others own and reads what it owns.
@@ -41,6 +41,7 @@ void SharedCommunicator::scatter_staged(const std::byte* full, std::byte* shard,
   const auto me = static_cast<std::size_t>(rank());
   const std::size_t width = size_of(operation.dtype);
   const std::size_t chunk = elements_in_lines(steps_.capacity() / ranks, width);
+  const Destination destination = destination_of(operation.count * width);
   std::vector<const void*> inputs(ranks);
   std::size_t begin = 0;
   do {
@@ -49,7 +50,7 @@ void SharedCommunicator::scatter_staged(const std::byte* full, std::byte* shard,
     std::byte* staged = steps_.open(operation);
     for (std::size_t peer = 0; peer < ranks; ++peer) {
       if (peer != me) {
-        copy_bytes(staged + peer * chunk * width, piece(peer), n * width);
+        stage(staged + peer * chunk * width, piece(peer), n * width);
       }
     }
     steps_.publish(operation);
@@ -58,7 +59,7 @@ void SharedCommunicator::scatter_staged(const std::byte* full, std::byte* shard,
       inputs[peer] = steps_.staged_by(static_cast<int>(peer)) + me * chunk * width;
     }
     inputs[me] = piece(me);
-    reduce(shard + begin * width, inputs, n, operation.dtype, operation.op);
+    reduce(shard + begin * width, inputs, n, operation.dtype, operation.op, destination);
     steps_.close();
     begin += n;
   } while (begin < operation.count);
@@ -111,9 +112,9 @@ void SharedCommunicator::reduce_chunk(const std::byte* in, std::byte* out, std::
   const EvenParts parts(count, ranks, width);
 
   std::byte* staged = steps_.open(operation);
-  copy_bytes(staged, in, parts.begin(me) * width);
-  copy_bytes(staged + parts.end(me) * width, in + parts.end(me) * width,
-             (count - parts.end(me)) * width);
+  stage(staged, in, parts.begin(me) * width);
+  stage(staged + parts.end(me) * width, in + parts.end(me) * width,
+        (count - parts.end(me)) * width);
   steps_.publish(operation);
   steps_.await(operation);
   std::vector<const void*> inputs;
@@ -125,13 +126,14 @@ void SharedCommunicator::reduce_chunk(const std::byte* in, std::byte* out, std::
   reduce(result, inputs, parts.size(me), operation.dtype, operation.op);
   steps_.close();
 
-  copy_bytes(steps_.open(operation), result, parts.size(me) * width);
+  const Destination destination = destination_of(operation.count * width);
+  stage(steps_.open(operation), result, parts.size(me) * width);
   steps_.publish(operation);
   steps_.await(operation);
   for (std::size_t peer = 0; peer < ranks; ++peer) {
     if (peer != me) {
-      copy_bytes(out + parts.begin(peer) * width, steps_.staged_by(static_cast<int>(peer)),
-                 parts.size(peer) * width);
+      copy_out(out + parts.begin(peer) * width, steps_.staged_by(static_cast<int>(peer)),
+               parts.size(peer) * width, destination);
     }
   }
   steps_.close();

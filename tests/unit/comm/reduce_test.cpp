@@ -62,6 +62,18 @@ TEST(Reduce, AddsInRankOrderAndRoundsOnce) {
   }
 }
 
+TEST(Reduce, PastTheCachesIsTheSame) {
+  const auto inputs = random_inputs<BFloat16>(3, 30011);
+  std::vector<BFloat16> usual(30011);
+  std::vector<BFloat16> streamed(30011);
+  reduce(usual.data(), pointers(inputs), usual.size(), DType::bf16, ReduceOp::sum);
+  reduce(streamed.data(), pointers(inputs), usual.size(), DType::bf16, ReduceOp::sum,
+         comm::Destination::memory);
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    ASSERT_EQ(usual[i].bits, streamed[i].bits) << i;
+  }
+}
+
 TEST(Reduce, OutMayBeOneOfTheInputs) {
   for (const std::size_t ranks : {2U, 4U}) {
     for (std::size_t target = 0; target < ranks; ++target) {
