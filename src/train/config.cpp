@@ -60,7 +60,7 @@ class Loader {
 
   /// Finds every entry's key; accelerate's spelling fsdp_config.fsdp_x means fsdp_config.x.
   void recognise() {
-    std::vector<ConfigEntry> known;
+    ConfigEntries known;
     for (ConfigEntry& entry : entries_) {
       const std::string prefix = "fsdp_config.fsdp_";
       const bool prefixed = entry.path.rfind(prefix, 0) == 0;
@@ -138,7 +138,7 @@ class Loader {
   std::string file_;
   std::optional<LaunchShape> launch_;
   Problems problems_;
-  std::vector<ConfigEntry> entries_;
+  ConfigEntries entries_;
   std::map<std::string, Origin> sections_;
   std::map<std::string, Origin> origins_;
   TrainConfig config_;

@@ -113,7 +113,7 @@ ConfigDocument read_document(const std::filesystem::path& file,
   return Walker(file, sections, problems).walk(parse(file));
 }
 
-void read_override(const std::string& text, std::vector<ConfigEntry>& entries, Problems& problems) {
+void read_override(const std::string& text, ConfigEntries& entries, Problems& problems) {
   const Origin origin{Origin::Kind::command_line, "command line", 0};
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -129,15 +129,8 @@ void read_override(const std::string& text, std::vector<ConfigEntry>& entries, P
                  "quote the argument for the shell");
     return;
   }
-  // Assigning to a YAML::Node writes through it, so entries are copied, never moved over each other.
-  std::vector<ConfigEntry> kept;
-  for (const ConfigEntry& entry : entries) {
-    if (entry.path != path) {
-      kept.push_back(entry);
-    }
-  }
-  kept.push_back({path, value, origin});
-  entries.swap(kept);
+  entries.remove_if([&](const ConfigEntry& entry) { return entry.path == path; });
+  entries.push_back({path, value, origin});
 }
 
 }  // namespace sherd::train

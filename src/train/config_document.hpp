@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <filesystem>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,9 +19,13 @@ struct ConfigEntry {
   Origin origin;
 };
 
+/// Entries are never assigned to: assigning a YAML::Node changes the node it refers to, hence a
+/// list.
+using ConfigEntries = std::list<ConfigEntry>;
+
 /// The whole file as the user wrote it.
 struct ConfigDocument {
-  std::vector<ConfigEntry> entries;
+  ConfigEntries entries;
   std::map<std::string, Origin> sections;  ///< where each section starts
 };
 
@@ -32,6 +37,6 @@ struct ConfigDocument {
                                            Problems& problems);
 
 /// "training.steps=20" as an entry; the value is YAML.
-void read_override(const std::string& text, std::vector<ConfigEntry>& entries, Problems& problems);
+void read_override(const std::string& text, ConfigEntries& entries, Problems& problems);
 
 }  // namespace sherd::train

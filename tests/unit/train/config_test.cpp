@@ -216,9 +216,15 @@ TEST_F(Config, AllProblemsComeAtOnceInTheOrderOfTheFile) {
 }
 
 TEST_F(Config, OverridesReplaceTheFileAndAreRemembered) {
-  const TrainConfig config = load(base("optimizer: {betas: [0.8, 0.9]}\n"),
-                                  {"training.steps=20", "optimizer.betas=[0.1, 0.2]"});
+  const TrainConfig config =
+      load("model: {preset: tiny}\ndata: {tokens: " + (folder_.path() / "data.bin").string() +
+               "}\ntraining: {steps: 3, global_batch_size: 6, micro_batch_size: 2, seed: 5}\n"
+               "optimizer: {betas: [0.8, 0.9]}\n",
+           {"training.steps=20", "optimizer.betas=[0.1, 0.2]"});
   EXPECT_EQ(config.training.steps, 20);
+  EXPECT_EQ(config.training.global_batch_size, 6);  // the neighbours keep their values
+  EXPECT_EQ(config.training.micro_batch_size, 2);
+  EXPECT_EQ(config.training.seed, 5U);
   EXPECT_EQ(config.optimizer.betas, (std::array<double, 2>{0.1, 0.2}));
   EXPECT_THAT(config.resolved_yaml, HasSubstr("steps: 20"));
   EXPECT_THAT(problems(base(), {"training.steps"}), HasSubstr("not of the form key=value"));
