@@ -18,6 +18,12 @@ class NodeContext final : public BackwardContext {
     const GradSlot& slot = node_.output(i);
     return slot.written ? slot.tensor : none;
   }
+  Tensor take_grad_output(std::size_t i) override {
+    GradSlot& slot = node_.output(i);
+    Tensor gradient = slot.written ? std::move(slot.tensor) : Tensor();
+    slot.clear();
+    return gradient;
+  }
   bool needs(std::size_t i) const override { return node_.edges().at(i).wanted(); }
   GradTarget target(std::size_t i) override { return node_.edges().at(i).slot().target(); }
   void pass(std::size_t i, Tensor gradient) override {
@@ -26,6 +32,7 @@ class NodeContext final : public BackwardContext {
     }
   }
   Tensor saved(std::size_t i) override { return node_.saved(i); }
+  Tensor take_saved(std::size_t i) override { return node_.take_saved(i); }
 
  private:
   Node& node_;

@@ -31,7 +31,7 @@ void differentiate_again(const Body& body, BackwardContext& context) {
   if (!output.requires_grad()) {
     return;
   }
-  backward_after(output, context.grad_output(0), oldest);
+  backward_after(output, context.take_grad_output(0), oldest);
   if (context.needs(0)) {
     context.pass(0, std::exchange(input.impl()->grad.tensor, {}));
   }

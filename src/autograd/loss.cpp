@@ -14,14 +14,15 @@ Tensor scalar(double value) {
   return result;
 }
 
-/// Input: the logits; saved: logits, targets, log-sum-exp of each row.
-void cross_entropy_grad(BackwardContext& context, double weight) {
-  const Tensor logits = context.saved(0);
-  const Destination dlogits(context, 0, logits.shape(), logits.dtype(),
-                            Destination::Kernel::overwrites);
-  kernel::cross_entropy_backward(logits, context.saved(1), context.saved(2),
-                                 weight * *context.grad_output(0).data<double>(), dlogits.tensor());
-  dlogits.finish();
+/// Input: the logits; saved: logits, targets, log-sum-exp of each row. The gradient takes the
+/// logits' place in memory where nobody else holds them: both can be the largest tensors of a step.
+void cross_entropy_grad(BackwardContext& context, double weight, const Shape& shape) {
+  const Tensor logits = context.take_saved(0);
+  const double scale = weight * *context.grad_output(0).data<double>();
+  const bool mine = !logits.shares_storage();
+  const Tensor dlogits = mine ? logits : Tensor::empty(logits.shape(), logits.dtype());
+  kernel::cross_entropy_backward(logits, context.saved(1), context.saved(2), scale, dlogits);
+  context.pass(0, dlogits.reshape(shape));
 }
 
 template <class T>
@@ -56,7 +57,9 @@ Variable cross_entropy(const Variable& logits, const Tensor& targets, double wei
   const Tensor lse = Tensor::empty({rows.size(0)}, leaf_grad_dtype(rows.dtype()));
   const double sum = kernel::cross_entropy_forward(rows, flat, lse);
   return record_one("cross_entropy", {logits}, scalar(weight * sum), {rows, flat, lse},
-                    [weight](BackwardContext& context) { cross_entropy_grad(context, weight); });
+                    [weight, shape = logits.shape()](BackwardContext& context) {
+                      cross_entropy_grad(context, weight, shape);
+                    });
 }
 
 Variable squared_error(const Variable& x, const Tensor& target, double weight) {

@@ -56,6 +56,15 @@ Tensor SavedTensor::get() const {
   return leaf->data.reshape(leaf_view);
 }
 
+Tensor SavedTensor::take() {
+  Tensor result = get();
+  tensor = Tensor();
+  if (frame) {
+    frame->drop(slot);
+  }
+  return result;
+}
+
 std::shared_ptr<VariableImpl> leaf_behind(const Tensor& tensor, std::span<const Variable> inputs) {
   if (!tensor.defined() || tensor.is_meta() || tensor.numel() == 0) {
     return nullptr;

@@ -36,6 +36,8 @@ struct SavedTensor {
   std::size_t slot = 0;
 
   [[nodiscard]] Tensor get() const;
+  /// get(), and lets go of it.
+  [[nodiscard]] Tensor take();
 };
 
 /// The leaf among `inputs` whose data `tensor` is (under whatever shape), or null.
@@ -59,6 +61,7 @@ class Node {
   [[nodiscard]] const std::vector<Edge>& edges() const noexcept { return edges_; }
   [[nodiscard]] GradSlot& output(std::size_t i) { return outputs_.at(i); }
   [[nodiscard]] Tensor saved(std::size_t i) const { return saved_.at(i).get(); }
+  [[nodiscard]] Tensor take_saved(std::size_t i) { return saved_.at(i).take(); }
   [[nodiscard]] bool walked() const noexcept { return walked_; }
   /// True the first time: whether backward() must still put the node on its list.
   [[nodiscard]] bool claim() noexcept { return !std::exchange(claimed_, true); }

@@ -15,6 +15,8 @@ class BackwardContext {
   virtual ~BackwardContext() = default;
   /// Gradient of output i; undefined when nothing depended on it.
   [[nodiscard]] virtual const Tensor& grad_output(std::size_t i) const = 0;
+  /// The same, given away: nobody else holds its memory any more unless shares_storage() says so.
+  [[nodiscard]] virtual Tensor take_grad_output(std::size_t i) = 0;
   /// Whether input i wants a gradient.
   [[nodiscard]] virtual bool needs(std::size_t i) const = 0;
   /// Where to write input i's gradient. Call once per input and write before returning.
@@ -25,6 +27,9 @@ class BackwardContext {
   /// Saved tensor i, as given to record(); recomputed first where activation checkpointing dropped
   /// it. Where it is a leaf's data, the leaf's *present* data: a parameter may have moved since.
   [[nodiscard]] virtual Tensor saved(std::size_t i) = 0;
+  /// The same, given away (once): its memory may be written to unless shares_storage() says that
+  /// others hold it. A leaf's data are always shared.
+  [[nodiscard]] virtual Tensor take_saved(std::size_t i) = 0;
 };
 
 using BackwardFunction = std::function<void(BackwardContext&)>;

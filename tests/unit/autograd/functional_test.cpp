@@ -137,6 +137,27 @@ TEST(Functional, CrossEntropyOfEqualLogitsIsTheLogOfTheirNumber) {
   EXPECT_NEAR(*loss.data().data<double>(), std::log(8.0), 1e-6);
 }
 
+TEST(Functional, CrossEntropyReusesLogitsThatNobodyElseHolds) {
+  const Tensor targets = random_ids({4}, 8, 1);
+  for (const bool held : {false, true}) {
+    Variable x(random_tensor({4, 8}, 1), true);
+    std::byte* gradient = nullptr;
+    const auto watch = [&gradient](BackwardContext& context) {
+      gradient = context.grad_output(0).raw();
+      context.pass(0, context.grad_output(0));
+    };
+    Variable logits = record_one("watch", {x}, x.data().clone(), {}, watch);
+    const Tensor values = logits.data().clone();
+    const std::byte* const memory = logits.data().raw();
+    const Variable loss = cross_entropy(logits, targets, 1.0);
+    const Tensor other_holder = held ? logits.data() : Tensor();
+    logits = Variable();
+    backward(loss);
+    EXPECT_EQ(gradient == memory, !held);
+    EXPECT_TRUE(!held || test::same_bits(other_holder, values));
+  }
+}
+
 TEST(Functional, HalfPrecisionParametersHaveFullPrecisionGradients) {
   Variable x(random_tensor({3, 4}, 1, DType::bf16), true);
   Variable weight(random_tensor({5, 4}, 2, DType::bf16), true);

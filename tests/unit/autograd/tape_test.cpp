@@ -158,6 +158,22 @@ TEST(Tape, FreesWhatAnOperationSavedAsSoonAsItHasRun) {
   EXPECT_TRUE(freed);
 }
 
+TEST(Tape, WhatIsTakenFromTheContextBelongsToTheTaker) {
+  Variable x(filled({2}, 1.0), true);
+  bool alone = false;
+  const Variable y = record_one(
+      "taker", {x}, x.data(), {filled({2}, 3.0), x.data()}, [&alone](BackwardContext& context) {
+        const Tensor gradient = context.take_grad_output(0);
+        const Tensor saved = context.take_saved(0);
+        alone = !gradient.shares_storage() && !saved.shares_storage() &&
+                context.take_saved(1).shares_storage() && !context.grad_output(0).defined();
+        context.pass(0, saved);
+      });
+  backward(y);
+  EXPECT_TRUE(alone);
+  EXPECT_TRUE(same_bits(x.grad(), filled({2}, 3.0)));
+}
+
 TEST(Tape, ActivationsThatNobodySavedDieWithTheirVariables) {
   Variable x(filled({2}, 1.0), true);
   Tensor middle;
