@@ -56,10 +56,9 @@ void all_or_none(const Ranks& ranks, const std::function<void()>& body) {
   if (!failure) {
     return;
   }
-  const std::string message = ranks.size() == 1
-                                  ? failure->text.substr(1)
-                                  : fmt::format("rank {}: {}", failure->rank,
-                                                failure->text.substr(1));
+  const std::string message =
+      ranks.size() == 1 ? failure->text.substr(1)
+                        : fmt::format("rank {}: {}", failure->rank, failure->text.substr(1));
   switch (static_cast<Kind>(failure->text.front())) {
     case Kind::argument:
       throw ArgumentError(message);

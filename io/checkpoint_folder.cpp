@@ -1,7 +1,6 @@
 #include "io/checkpoint_folder.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 
 #include "io/commit.hpp"
 #include "io/file_ops.hpp"
-#include "io/host_name.hpp"
 #include "io/manifest.hpp"
+#include "io/process_identity.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::io {
@@ -47,8 +46,8 @@ std::vector<fs_std::path> hidden_folders(const fs_std::path& directory) {
 bool writer_is_alive(const fs_std::path& folder) {
   try {
     const Manifest plan = read_manifest(folder / "plan.json");
-    const auto pid = static_cast<pid_t>(plan.pid);
-    return plan.host == host_name() && pid != ::getpid() && ::kill(pid, 0) == 0;
+    return plan.host == host_name() && plan.pid != ::getpid() && plan.started != 0 &&
+           process_start(plan.pid) == plan.started;
   } catch (const Error&) {
     return false;
   }

@@ -79,6 +79,12 @@ struct Checkpointer::Impl {
     });
   }
 
+  /// Collective: returns once no rank has a save in flight, so that its folder may go.
+  void finish_saves() {
+    saver.finish();
+    world->barrier();
+  }
+
   /// Collective: rank 0 does `work`, which adds to `notes`; all ranks get its notes.
   void on_rank_zero(std::vector<std::string>& notes,
                     const std::function<void(std::vector<std::string>&)>& work) {
@@ -152,7 +158,7 @@ void Checkpointer::poll() { impl_->saver.poll(); }
 SaveTicket Checkpointer::last() const { return impl_->saver.last(); }
 
 std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state) {
-  impl_->saver.finish();
+  impl_->finish_saves();
   LoadReport report;
   impl_->on_rank_zero(report.notes, [&](std::vector<std::string>& notes) {
     notes = clean_up(*impl_->fs, impl_->options.directory);
@@ -170,15 +176,16 @@ std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state) {
   }
   impl_->warn(report);
   if (damaged) {
-    throw IoError(fmt::format("all checkpoints in '{}' are damaged (training would silently start "
-                              "anew): {}. Try: another directory to start anew",
-                              impl_->options.directory.string(), lines(report.notes)));
+    throw IoError(
+        fmt::format("all checkpoints in '{}' are damaged (training would silently start "
+                    "anew): {}. Try: another directory to start anew",
+                    impl_->options.directory.string(), lines(report.notes)));
   }
   return std::nullopt;
 }
 
 LoadReport Checkpointer::load(const fs_std::path& step_folder, dtensor::StateDict& state) {
-  impl_->saver.finish();
+  impl_->finish_saves();
   LoadReport report;
   report.path = step_folder;
   if (const auto damage = try_load(impl_->ranks, step_folder, state, report.notes)) {

@@ -88,8 +88,8 @@ void tidy(FileSystem& fs, const fs_std::path& directory, const fs_std::path& tar
     fs_std::remove_all(target / "votes", ignored);
     fs_std::remove(target / "plan.json", ignored);
   } catch (const Error& error) {
-    log::warning(fmt::format("checkpoint '{}' is committed, but: {}", target.string(),
-                             error.what()));
+    log::warning(
+        fmt::format("checkpoint '{}' is committed, but: {}", target.string(), error.what()));
   }
 }
 
@@ -111,6 +111,11 @@ Manifest complete_manifest(Manifest plan, const std::vector<Vote>& votes) {
   }
   for (BlobRecord& blob : plan.blobs) {
     blob.crc32c = blob.bytes == 0 ? 0 : take(blob.rank);
+  }
+  for (std::size_t rank = 0; rank < votes.size(); ++rank) {
+    if (next[rank] != votes[rank].crc32c.size()) {
+      throw DamagedError(fmt::format("the vote of rank {} has too many digests", rank));
+    }
   }
   plan.timing.clear();
   for (const Vote& vote : votes) {

@@ -13,7 +13,8 @@
 /// From votes to a committed checkpoint. Local calls that touch only files: safe in the background.
 namespace sherd::io {
 
-/// The plan with the votes' digests and timings filled in. Throws DamagedError when they do not fit.
+/// The plan with the votes' digests and timings filled in. Throws DamagedError when they do not
+/// fit.
 [[nodiscard]] Manifest complete_manifest(Manifest plan, const std::vector<Vote>& votes);
 
 /// Rank 0: waits until every rank has voted. Throws IoError at once when one voted "failed", naming

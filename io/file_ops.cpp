@@ -31,8 +31,8 @@ const char* hint(int code) {
 
 void throw_errno(std::string_view what, const std::filesystem::path& path) {
   const int code = errno;
-  throw IoError(fmt::format("cannot {} '{}': {}{}", what, path.string(), std::strerror(code),
-                            hint(code)));
+  throw IoError(
+      fmt::format("cannot {} '{}': {}{}", what, path.string(), std::strerror(code), hint(code)));
 }
 
 File::File(FileSystem& fs, std::filesystem::path path, int flags)

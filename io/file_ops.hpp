@@ -42,7 +42,8 @@ class File {
   int fd_ = -1;
 };
 
-/// Writes `text` under a temporary name, syncs, renames to `path`. Readers see all of it or nothing.
+/// Writes `text` under a temporary name, syncs, renames to `path`. Readers see all of it or
+/// nothing.
 void write_text_durably(FileSystem& fs, const std::filesystem::path& path, std::string_view text);
 
 void make_directory(FileSystem& fs, const std::filesystem::path& path);

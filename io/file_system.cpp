@@ -14,8 +14,7 @@ int FileSystem::open(const std::filesystem::path& path, int flags) {
 
 int FileSystem::close(int fd) noexcept { return ::close(fd); }
 
-ssize_t FileSystem::pwrite(int fd, const std::byte* data, std::size_t bytes,
-                           std::uint64_t offset) {
+ssize_t FileSystem::pwrite(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset) {
   return ::pwrite(fd, data, bytes, static_cast<off_t>(offset));
 }
 

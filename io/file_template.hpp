@@ -23,7 +23,7 @@ struct Segment {
 /// their extents gives the file again.
 struct FileTemplate {
   std::uint64_t bytes = 0;
-  std::vector<Segment> structure;  ///< what lies outside the extents and is not zero
+  std::vector<Segment> structure;      ///< what lies outside the extents and is not zero
   std::uint32_t structure_crc32c = 0;  ///< of all bytes outside the extents, in file order
 };
 

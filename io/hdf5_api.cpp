@@ -47,9 +47,9 @@ std::vector<hsize_t> to_hsize(std::span<const std::int64_t> extents) {
 
 Hdf5Space simple_space(std::span<const std::int64_t> extents, std::string_view object) {
   const std::vector<hsize_t> dims = to_hsize(extents);
-  const hid_t raw = dims.empty() ? H5Screate(H5S_SCALAR)
-                                 : H5Screate_simple(static_cast<int>(dims.size()), dims.data(),
-                                                    nullptr);
+  const hid_t raw = dims.empty()
+                        ? H5Screate(H5S_SCALAR)
+                        : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
   return Hdf5Space(id(raw, "H5Screate_simple", object));
 }
 
@@ -101,8 +101,7 @@ Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_byt
   ok(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), "H5Pset_libver_bounds",
      path.string());
   ok(H5Pset_alignment(access.get(), kAlignment, kAlignment), "H5Pset_alignment", path.string());
-  ok(H5Pset_meta_block_size(access.get(), metadata_bytes), "H5Pset_meta_block_size",
-     path.string());
+  ok(H5Pset_meta_block_size(access.get(), metadata_bytes), "H5Pset_meta_block_size", path.string());
   ok(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "H5Pset_fclose_degree", path.string());
   return Hdf5File(id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
                      "H5Fcreate", path.string()));
@@ -183,8 +182,8 @@ void set_attribute(hid_t object, const char* name, std::int64_t value) {
 
 void set_attribute(hid_t object, const char* name, std::span<const std::int64_t> values) {
   if (values.empty()) {
-    write_attribute(object, name, H5T_STD_I64LE, Hdf5Space(id(H5Screate(H5S_NULL), "H5Screate", name)),
-                    nullptr);
+    write_attribute(object, name, H5T_STD_I64LE,
+                    Hdf5Space(id(H5Screate(H5S_NULL), "H5Screate", name)), nullptr);
     return;
   }
   const auto count = static_cast<std::int64_t>(values.size());

@@ -36,9 +36,9 @@ Hdf5Type small_float(std::size_t exponent_bits) {
   const std::size_t mantissa_bits = 15 - exponent_bits;
   const std::size_t bias = (std::size_t{1} << (exponent_bits - 1)) - 1;
   Hdf5Type type(H5Tcopy(H5T_IEEE_F32LE));
-  const bool made = H5Tset_fields(type.get(), 15, mantissa_bits, exponent_bits, 0,
-                                  mantissa_bits) >= 0 &&
-                    H5Tset_size(type.get(), 2) >= 0 && H5Tset_ebias(type.get(), bias) >= 0;
+  const bool made =
+      H5Tset_fields(type.get(), 15, mantissa_bits, exponent_bits, 0, mantissa_bits) >= 0 &&
+      H5Tset_size(type.get(), 2) >= 0 && H5Tset_ebias(type.get(), bias) >= 0;
   if (!made) {
     throw IoError("HDF5 refuses a 16-bit floating-point type");
   }

@@ -9,8 +9,8 @@
 
 namespace sherd::io::hdf5 {
 
-/// The on-disk type of a dtype: little-endian; bf16 and f16 as floats HDF5 converts by their fields,
-/// so that its tools print numbers.
+/// The on-disk type of a dtype: little-endian; bf16 and f16 as floats HDF5 converts by their
+/// fields, so that its tools print numbers.
 [[nodiscard]] Hdf5Type file_type(DType dtype);
 
 /// "bfloat16", "float32", "int64" ...: the name under /dtypes.

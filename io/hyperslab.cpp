@@ -10,7 +10,8 @@ class Decomposition {
     prefix_.count.assign(extents.size(), 1);
   }
 
-  /// Adds the boxes of `range`, which counts elements below dimension `dim` under the current prefix.
+  /// Adds the boxes of `range`, which counts elements below dimension `dim` under the current
+  /// prefix.
   void add(std::size_t dim, dtensor::FlatRange range) {
     const std::int64_t row = elements_below(dim);
     std::int64_t at = range.first;

@@ -38,8 +38,8 @@ fs_std::path resolve_checkpoint(const fs_std::path& path) {
       return info->path;
     }
   }
-  throw IoError(fmt::format("'{}' is neither a committed checkpoint nor a directory of some",
-                            path.string()));
+  throw IoError(
+      fmt::format("'{}' is neither a committed checkpoint nor a directory of some", path.string()));
 }
 
 struct CheckpointReader::Impl {

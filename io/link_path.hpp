@@ -8,8 +8,8 @@
 
 namespace sherd::io {
 
-/// "model.layers.0.weight" -> "/model/layers/0/weight". Characters an HDF5 link name cannot hold ('/')
-/// and '%' become %XX, an empty part becomes "%00", a part "." cannot occur.
+/// "model.layers.0.weight" -> "/model/layers/0/weight". Characters an HDF5 link name cannot hold
+/// ('/') and '%' become %XX, an empty part becomes "%00", a part "." cannot occur.
 [[nodiscard]] std::string link_path(std::string_view key);
 
 /// "/rank-00003"

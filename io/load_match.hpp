@@ -9,9 +9,9 @@
 
 namespace sherd::io {
 
-/// The record each tensor of a state is loaded from, in key order. A key may be any name of a stored
-/// tensor. Throws ConfigError ("a checkpoint of another model") naming the first differences when
-/// names, shapes or dtypes differ in either direction.
+/// The record each tensor of a state is loaded from, in key order. A key may be any name of a
+/// stored tensor. Throws ConfigError ("a checkpoint of another model") naming the first differences
+/// when names, shapes or dtypes differ in either direction.
 [[nodiscard]] std::vector<const TensorRecord*> match_tensors(const Manifest& manifest,
                                                              const dtensor::StateDict& state,
                                                              const std::filesystem::path& folder);

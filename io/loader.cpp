@@ -67,9 +67,10 @@ class StateReader {
       bytes.resize(blob.bytes);
       files_[blob.file].read(blob.file_offset, bytes);
       if (blob.bytes > 0 && crc32c(bytes) != blob.crc32c) {
-        throw DamagedError(fmt::format("per-rank data '{}' of rank {} in '{}' does not match its "
-                                       "crc32c",
-                                       blob.key, blob.rank, manifest_.files[blob.file].name));
+        throw DamagedError(
+            fmt::format("per-rank data '{}' of rank {} in '{}' does not match its "
+                        "crc32c",
+                        blob.key, blob.rank, manifest_.files[blob.file].name));
       }
     }
   }
@@ -181,9 +182,10 @@ class Load {
       state_.common[key] = text;
     }
     if (!same_size && !manifest_.blobs.empty()) {
-      notes.push_back(fmt::format("saved by {} ranks, loaded by {}: per-rank data (random streams) "
-                                  "is not restored",
-                                  manifest_.world_size, ranks_.size()));
+      notes.push_back(
+          fmt::format("saved by {} ranks, loaded by {}: per-rank data (random streams) "
+                      "is not restored",
+                      manifest_.world_size, ranks_.size()));
     }
     return std::nullopt;
   }

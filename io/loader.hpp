@@ -11,8 +11,8 @@
 namespace sherd::io {
 
 /// Collective. Loads one committed step folder into `state`. Returns what is damaged about it (the
-/// same text on all ranks; `state` is untouched then), nullopt when all is well. Notes go to `notes`.
-/// Throws ConfigError, ArgumentError or IoError on all ranks.
+/// same text on all ranks; `state` is untouched then), nullopt when all is well. Notes go to
+/// `notes`. Throws ConfigError, ArgumentError or IoError on all ranks.
 [[nodiscard]] std::optional<std::string> try_load(const Ranks& ranks,
                                                   const std::filesystem::path& folder,
                                                   dtensor::StateDict& state,

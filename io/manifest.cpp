@@ -54,19 +54,18 @@ TensorRecord tensor_of(const Json& json) {
   tensor.requires_grad = json.at("requires_grad").get<bool>();
   tensor.aliases = json.at("aliases").get<std::vector<std::string>>();
   for (const Json& piece : json.at("pieces")) {
-    tensor.pieces.push_back({piece.at("rank").get<int>(), piece.at("file").get<std::size_t>(),
-                             piece.at("file_offset").get<std::uint64_t>(),
-                             piece.at("first").get<std::int64_t>(),
-                             piece.at("numel").get<std::int64_t>(),
-                             piece.at("crc32c").get<std::uint32_t>()});
+    tensor.pieces.push_back(
+        {piece.at("rank").get<int>(), piece.at("file").get<std::size_t>(),
+         piece.at("file_offset").get<std::uint64_t>(), piece.at("first").get<std::int64_t>(),
+         piece.at("numel").get<std::int64_t>(), piece.at("crc32c").get<std::uint32_t>()});
   }
   return tensor;
 }
 
 Json json_of(const BlobRecord& blob) {
-  return {{"key", blob.key},       {"rank", blob.rank},
-          {"file", blob.file},     {"file_offset", blob.file_offset},
-          {"bytes", blob.bytes},   {"crc32c", blob.crc32c}};
+  return {{"key", blob.key},     {"rank", blob.rank},
+          {"file", blob.file},   {"file_offset", blob.file_offset},
+          {"bytes", blob.bytes}, {"crc32c", blob.crc32c}};
 }
 
 Json json_of(const RankTiming& timing) {
@@ -78,9 +77,7 @@ Json json_of(const RankTiming& timing) {
 }
 
 Json json_of(const FileRecord& file) {
-  return {{"name", file.name},
-          {"bytes", file.bytes},
-          {"structure_crc32c", file.structure_crc32c}};
+  return {{"name", file.name}, {"bytes", file.bytes}, {"structure_crc32c", file.structure_crc32c}};
 }
 
 Json json_of(const TextRecord& text) {
@@ -103,11 +100,10 @@ void fill_small_records(Manifest& manifest, const Json& json) {
                               file.at("structure_crc32c").get<std::uint32_t>()});
   }
   for (const Json& blob : json.at("per_rank")) {
-    manifest.blobs.push_back({blob.at("key").get<std::string>(), blob.at("rank").get<int>(),
-                              blob.at("file").get<std::size_t>(),
-                              blob.at("file_offset").get<std::uint64_t>(),
-                              blob.at("bytes").get<std::uint64_t>(),
-                              blob.at("crc32c").get<std::uint32_t>()});
+    manifest.blobs.push_back(
+        {blob.at("key").get<std::string>(), blob.at("rank").get<int>(),
+         blob.at("file").get<std::size_t>(), blob.at("file_offset").get<std::uint64_t>(),
+         blob.at("bytes").get<std::uint64_t>(), blob.at("crc32c").get<std::uint32_t>()});
   }
   for (const Json& text : json.at("common")) {
     manifest.texts.push_back({text.at("key").get<std::string>(),
@@ -115,11 +111,10 @@ void fill_small_records(Manifest& manifest, const Json& json) {
                               text.at("bytes").get<std::uint64_t>()});
   }
   for (const Json& timing : json.at("timing")) {
-    manifest.timing.push_back({timing.at("rank").get<int>(),
-                               timing.at("stage_us").get<std::int64_t>(),
-                               timing.at("crc_us").get<std::int64_t>(),
-                               timing.at("write_us").get<std::int64_t>(),
-                               timing.at("sync_us").get<std::int64_t>()});
+    manifest.timing.push_back(
+        {timing.at("rank").get<int>(), timing.at("stage_us").get<std::int64_t>(),
+         timing.at("crc_us").get<std::int64_t>(), timing.at("write_us").get<std::int64_t>(),
+         timing.at("sync_us").get<std::int64_t>()});
   }
 }
 
@@ -156,8 +151,9 @@ Manifest manifest_of(Json json) {
     throw DamagedError("not a checkpoint manifest");
   }
   if (json.at("version").get<int>() > kFormatVersion) {
-    throw IoError(fmt::format("format version {} is newer than this program's {}. Try: a newer sherd",
-                              json.at("version").get<int>(), kFormatVersion));
+    throw IoError(
+        fmt::format("format version {} is newer than this program's {}. Try: a newer sherd",
+                    json.at("version").get<int>(), kFormatVersion));
   }
   const auto expected = json.at(kDigestKey).get<std::uint32_t>();
   json.erase(kDigestKey);
@@ -170,6 +166,7 @@ Manifest manifest_of(Json json) {
   manifest.uuid = json.at("uuid").get<std::string>();
   manifest.host = json.at("host").get<std::string>();
   manifest.pid = json.at("pid").get<std::int64_t>();
+  manifest.started = json.at("started").get<std::int64_t>();
   fill_small_records(manifest, json);
   for (const Json& tensor : json.at("tensors")) {
     manifest.tensors.push_back(tensor_of(tensor));
@@ -188,6 +185,7 @@ std::string to_json(const Manifest& manifest) {
                {"uuid", manifest.uuid},
                {"host", manifest.host},
                {"pid", manifest.pid},
+               {"started", manifest.started},
                {"files", list_of(manifest.files)},
                {"tensors", list_of(manifest.tensors)},
                {"per_rank", list_of(manifest.blobs)},

@@ -41,9 +41,8 @@ class NodeFileBuilder {
   }
 
   std::vector<PlacedDataset> take() {
-    std::sort(placed_.begin(), placed_.end(), [](const auto& a, const auto& b) {
-      return a.extent.offset < b.extent.offset;
-    });
+    std::sort(placed_.begin(), placed_.end(),
+              [](const auto& a, const auto& b) { return a.extent.offset < b.extent.offset; });
     return std::move(placed_);
   }
 

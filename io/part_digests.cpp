@@ -50,8 +50,8 @@ std::optional<std::string> compare_digests(const std::vector<ReadPart>& parts,
     const TensorRecord& tensor = *records[first.tensor];
     std::uint32_t crc = 0;
     std::size_t end = i;
-    for (; end < parts.size() && parts[end].piece == first.piece &&
-           parts[end].tensor == first.tensor;
+    for (;
+         end < parts.size() && parts[end].piece == first.piece && parts[end].tensor == first.tensor;
          ++end) {
       const std::uint64_t bytes =
           static_cast<std::uint64_t>(parts[end].range.numel) * size_of(tensor.dtype);

@@ -21,8 +21,8 @@ struct ReadPart {
   std::size_t digest = 0;  ///< index of its crc32c
 };
 
-/// Who reads what of every sharded tensor, in order of tensor, piece and element: the same list on all
-/// ranks. `records` is parallel to layout.tensors.
+/// Who reads what of every sharded tensor, in order of tensor, piece and element: the same list on
+/// all ranks. `records` is parallel to layout.tensors.
 [[nodiscard]] std::vector<ReadPart> list_parts(const StateLayout& layout,
                                                const std::vector<const TensorRecord*>& records);
 

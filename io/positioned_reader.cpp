@@ -28,8 +28,8 @@ PositionedReader::PositionedReader(std::filesystem::path path)
 void PositionedReader::read(std::uint64_t offset, std::span<std::byte> out) const {
   constexpr std::size_t kLargest = std::size_t{1} << 30;
   while (!out.empty()) {
-    const ssize_t got = ::pread(fd_.get(), out.data(), std::min(out.size(), kLargest),
-                                static_cast<off_t>(offset));
+    const ssize_t got =
+        ::pread(fd_.get(), out.data(), std::min(out.size(), kLargest), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) {
       continue;
     }

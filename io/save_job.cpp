@@ -117,13 +117,12 @@ void SaveJob::write_data(ShardWriter& writer) {
   }
   std::uint64_t written = 0;
   for (const WriteRun& run : plan_->staging.runs) {
-    writer.write(staging_ + run.stage_offset, run.file_offset, run.bytes,
-                 [&](std::uint64_t bytes) {
-                   written += bytes;
-                   if (2 * written >= total) {
-                     crash_point("during_write", settings_.rank);
-                   }
-                 });
+    writer.write(staging_ + run.stage_offset, run.file_offset, run.bytes, [&](std::uint64_t bytes) {
+      written += bytes;
+      if (2 * written >= total) {
+        crash_point("during_write", settings_.rank);
+      }
+    });
   }
 }
 

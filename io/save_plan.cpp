@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "io/checkpoint_folder.hpp"
-#include "io/host_name.hpp"
+#include "io/process_identity.hpp"
 
 namespace sherd::io {
 namespace {
@@ -69,9 +69,8 @@ std::vector<PlacedDataset> datasets_of(const StateLayout& layout, const Placemen
       mine.push_back({rank, item, {table.offset(rank, item), bytes}, table.joined(rank, item)});
     }
   }
-  std::sort(mine.begin(), mine.end(), [](const auto& a, const auto& b) {
-    return a.extent.offset < b.extent.offset;
-  });
+  std::sort(mine.begin(), mine.end(),
+            [](const auto& a, const auto& b) { return a.extent.offset < b.extent.offset; });
   return mine;
 }
 
@@ -86,6 +85,7 @@ class ManifestBuilder {
     manifest.world_size = layout_.world_size;
     manifest.host = host_name();
     manifest.pid = ::getpid();
+    manifest.started = process_start(manifest.pid);
     manifest.files.push_back({"index.h5", index.image.size(), 0});
     for (int node = 0; node < mesh_.nodes(); ++node) {
       manifest.files.push_back(table_.file(node));
@@ -110,8 +110,14 @@ class ManifestBuilder {
   TensorRecord tensor(std::size_t item) const {
     const TensorLayout& entry = layout_.tensors[item];
     const dtensor::ShardSpec& facts = entry.facts;
-    TensorRecord record{entry.key,       facts.name,          facts.global_shape, facts.dtype,
-                        facts.placement, facts.requires_grad, {},                 {}};
+    TensorRecord record{entry.key,
+                        facts.name,
+                        facts.global_shape,
+                        facts.dtype,
+                        facts.placement,
+                        facts.requires_grad,
+                        {},
+                        {}};
     const std::string top = entry.key.substr(0, entry.key.find('.'));
     for (const std::string& alias : facts.aliases) {
       record.aliases.push_back(top + "." + alias);

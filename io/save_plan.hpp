@@ -24,9 +24,10 @@ struct SavePlan {
   Manifest manifest;    ///< rank 0: step, uuid and digests are filled in by each save
 };
 
-/// Collective. The only place that calls HDF5; scratch files lie in `directory` for a moment. Throws on all
-/// ranks: ArgumentError (ranges), IoError.
-[[nodiscard]] std::shared_ptr<const SavePlan> make_save_plan(
-    const Ranks& ranks, const std::filesystem::path& directory, const dtensor::StateDict& state);
+/// Collective. The only place that calls HDF5; scratch files lie in `directory` for a moment.
+/// Throws on all ranks: ArgumentError (ranges), IoError.
+[[nodiscard]] std::shared_ptr<const SavePlan> make_save_plan(const Ranks& ranks,
+                                                             const std::filesystem::path& directory,
+                                                             const dtensor::StateDict& state);
 
 }  // namespace sherd::io

@@ -51,8 +51,7 @@ struct Saver::Consensus {
   bool equal(Field field) const { return values[field] == -values[count + field]; }
 };
 
-Saver::Saver(const Ranks& ranks, const CheckpointerOptions& options,
-             std::shared_ptr<FileSystem> fs)
+Saver::Saver(const Ranks& ranks, const CheckpointerOptions& options, std::shared_ptr<FileSystem> fs)
     : ranks_(ranks), options_(options), fs_(std::move(fs)) {}
 
 Saver::~Saver() {
@@ -88,9 +87,10 @@ SaveTicket Saver::save(std::int64_t step, const dtensor::StateDict& state) {
     if (options_.when_busy == WhenBusy::skip) {
       return {};
     }
-    throw IoError(fmt::format("checkpoint of step {}: the one of step {} is still being written. "
-                              "Try: when_busy wait or skip, or a longer interval",
-                              step, last_->step));
+    throw IoError(
+        fmt::format("checkpoint of step {}: the one of step {} is still being written. "
+                    "Try: when_busy wait or skip, or a longer interval",
+                    step, last_->step));
   }
   finish();
   if (consensus.any(Consensus::undelivered)) {
@@ -145,9 +145,10 @@ void Saver::deliver_earlier_failure() {
   if (const std::exception_ptr error = last_->take_undelivered()) {
     std::rethrow_exception(error);
   }
-  throw IoError(fmt::format("the checkpoint of step {} failed, as reported here before, and another "
-                            "rank has only now learnt it",
-                            last_->step));
+  throw IoError(
+      fmt::format("the checkpoint of step {} failed, as reported here before, and another "
+                  "rank has only now learnt it",
+                  last_->step));
 }
 
 void Saver::renew_plan(const dtensor::StateDict& state) {
@@ -165,12 +166,14 @@ SaveJob::Settings Saver::begin(std::int64_t step) {
   all_or_none(ranks_, [&] {
     if (ranks_.rank() == 0) {
       clean_leftovers();
+      leftovers_ = true;  // until all of the folder is there
       make_directory(*fs_, folder);
       make_directory(*fs_, folder / "shards");
       make_directory(*fs_, folder / "votes");
       sync_directory(*fs_, options_.directory);
     }
   });
+  leftovers_ = false;
   return {options_.directory,
           folder,
           uuid,
@@ -185,7 +188,6 @@ void Saver::clean_leftovers() {
     for (const std::string& note : clean_up(*fs_, options_.directory)) {
       log::warning("checkpoints: " + note);
     }
-    leftovers_ = false;
   }
 }
 

@@ -88,8 +88,8 @@ void stage(const StateLayout& layout, const StagingPlan& plan, int rank,
     const TensorLayout& entry = layout.tensors[item.item];
     const auto index = static_cast<std::size_t>(rank);
     const std::int64_t skipped = entry.stored[index].first - entry.held[index].first;
-    const std::byte* from = tensor->second.local.raw() +
-                            static_cast<std::size_t>(skipped) * size_of(entry.facts.dtype);
+    const std::byte* from =
+        tensor->second.local.raw() + static_cast<std::size_t>(skipped) * size_of(entry.facts.dtype);
     std::memcpy(to, from, item.bytes);
   }
 }

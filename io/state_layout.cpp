@@ -32,23 +32,24 @@ void check_names(const dtensor::StateDict& state) {
   for (const std::string& name : names) {
     for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
       if (names.count(name.substr(0, dot)) != 0) {
-        throw ArgumentError(fmt::format("tensor keys '{}' and '{}' exclude each other (one would "
-                                        "be a dataset and a group at once)",
-                                        name.substr(0, dot), name));
+        throw ArgumentError(
+            fmt::format("tensor keys '{}' and '{}' exclude each other (one would "
+                        "be a dataset and a group at once)",
+                        name.substr(0, dot), name));
       }
     }
   }
 }
 
-/// The stored ranges from the held ones: the same when sharded, an even part of all when replicated.
+/// The stored ranges from the held ones: the same when sharded, an even part of all when
+/// replicated.
 void assign_stored(TensorLayout& tensor) {
   const std::int64_t total = tensor.facts.global_shape.numel();
   const int ranks = static_cast<int>(tensor.held.size());
   tensor.stored = tensor.held;
   if (tensor.facts.placement == dtensor::Placement::replicated) {
     for (int rank = 0; rank < ranks; ++rank) {
-      tensor.stored[static_cast<std::size_t>(rank)] =
-          dtensor::even_part({0, total}, ranks, rank);
+      tensor.stored[static_cast<std::size_t>(rank)] = dtensor::even_part({0, total}, ranks, rank);
     }
   }
   std::vector<dtensor::FlatRange> sorted = tensor.stored;
@@ -65,8 +66,8 @@ void assign_stored(TensorLayout& tensor) {
     at += range.numel;
   }
   if (at != total) {
-    throw ArgumentError(fmt::format("tensor '{}': ranks hold {} of {} elements", tensor.key, at,
-                                    total));
+    throw ArgumentError(
+        fmt::format("tensor '{}': ranks hold {} of {} elements", tensor.key, at, total));
   }
 }
 
@@ -89,8 +90,8 @@ std::string shared_signature(const dtensor::StateDict& state) {
   for (const auto& [key, tensor] : state.tensors) {
     const dtensor::ShardSpec& spec = tensor.spec;
     text += fmt::format("{}|{}|{}|{}|{}|{}|{}\n", key, spec.name, spec.global_shape.to_string(),
-                        to_string(spec.dtype), static_cast<int>(spec.placement),
-                        spec.requires_grad, fmt::join(spec.aliases, ","));
+                        to_string(spec.dtype), static_cast<int>(spec.placement), spec.requires_grad,
+                        fmt::join(spec.aliases, ","));
   }
   for (const auto& [key, blob] : state.per_rank) {
     text += fmt::format("per_rank {}\n", key);

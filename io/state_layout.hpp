@@ -31,8 +31,8 @@ struct StateLayout {
   std::vector<BlobLayout> blobs;
 };
 
-/// What this rank's state looks like apart from values and common text, as one string: equal strings
-/// mean that an earlier layout can be used again.
+/// What this rank's state looks like apart from values and common text, as one string: equal
+/// strings mean that an earlier layout can be used again.
 [[nodiscard]] std::string structure_signature(const dtensor::StateDict& state);
 
 /// The part of it that must be equal on all ranks.

@@ -45,8 +45,7 @@ class FileCheck {
   void check_tensor(const TensorRecord& tensor) {
     for (const PieceRecord& piece : tensor.pieces) {
       if (piece.file == index_) {
-        const std::uint64_t bytes =
-            static_cast<std::uint64_t>(piece.numel) * size_of(tensor.dtype);
+        const std::uint64_t bytes = static_cast<std::uint64_t>(piece.numel) * size_of(tensor.dtype);
         check({piece.file_offset, bytes}, piece.crc32c,
               fmt::format("tensor '{}' of rank {} in '{}'", tensor.key, piece.rank, record_.name));
       }

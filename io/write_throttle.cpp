@@ -36,8 +36,7 @@ void WriteThrottle::wrote(std::size_t bytes) {
   }
   written_ += static_cast<double>(bytes);
   const std::chrono::duration<double> due(written_ / bytes_per_second_);
-  std::this_thread::sleep_until(start_ +
-                                std::chrono::duration_cast<std::chrono::nanoseconds>(due));
+  std::this_thread::sleep_until(start_ + std::chrono::duration_cast<std::chrono::nanoseconds>(due));
 }
 
 }  // namespace sherd::io

@@ -29,13 +29,13 @@ FlatRange even_part(FlatRange range, int parts, int index) noexcept {
 
 void check_consistent(const ShardSpec& spec, const Tensor& local) {
   const std::int64_t total = spec.global_shape.numel();
-  if (spec.offset < 0 || spec.numel < 0 || spec.offset + spec.numel > total) {
-    refuse(spec, fmt::format("elements [{}, {}) lie outside the global shape {}", spec.offset,
-                             spec.offset + spec.numel, spec.global_shape.to_string()));
+  if (spec.offset < 0 || spec.numel < 0 || spec.numel > total || spec.offset > total - spec.numel) {
+    refuse(spec, fmt::format("{} elements from {} on lie outside the global shape {}", spec.numel,
+                             spec.offset, spec.global_shape.to_string()));
   }
   if (spec.placement == Placement::replicated && spec.numel != total) {
-    refuse(spec, fmt::format("is replicated but this rank holds {} of {} elements", spec.numel,
-                             total));
+    refuse(spec,
+           fmt::format("is replicated but this rank holds {} of {} elements", spec.numel, total));
   }
   if (spec.numel == 0 && !local.defined()) {
     return;

@@ -13,14 +13,14 @@ namespace sherd::io::test {
 /// A FileSystem whose calls fail where a test says so. Set the members before the save begins.
 class FaultFileSystem : public FileSystem {
  public:
-  int fail_write_number = 0;      ///< the n-th pwrite of a file whose path holds `in_path`; 0: none
+  int fail_write_number = 0;  ///< the n-th pwrite of a file whose path holds `in_path`; 0: none
   int write_error = EIO;
-  int short_write_number = 0;     ///< the n-th pwrite writes a third of what it should
+  int short_write_number = 0;  ///< the n-th pwrite writes a third of what it should
   bool refuse_direct_writes = false;
   int allocate_error = 0;
   int sync_error = 0;
-  std::string fail_rename_to;     ///< renames to a path that holds this fail
-  std::string fail_open_of;       ///< opening a path that holds this for writing fails
+  std::string fail_rename_to;  ///< renames to a path that holds this fail
+  std::string fail_open_of;    ///< opening a path that holds this for writing fails
 
   /// No more faults.
   void heal() {
@@ -40,8 +40,7 @@ class FaultFileSystem : public FileSystem {
     return FileSystem::open(path, flags);
   }
 
-  ssize_t pwrite(int fd, const std::byte* data, std::size_t bytes,
-                 std::uint64_t offset) override {
+  ssize_t pwrite(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset) override {
     const int number = ++writes_;
     if (number == fail_write_number) {
       errno = write_error;

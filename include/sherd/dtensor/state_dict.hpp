@@ -18,9 +18,9 @@ struct DTensor {
 };
 
 /// Named state of a program: what a checkpoint saves and loads. Keys are dotted paths such as
-/// "model.layers.0.mlp.up_proj.weight" or "optimizer.layers.0.mlp.up_proj.weight.exp_avg"; every rank
-/// has the same keys in the same order. `per_rank` blobs differ between ranks (random streams),
-/// `common` text is the same on all of them (step, position, configuration as JSON).
+/// "model.layers.0.mlp.up_proj.weight" or "optimizer.layers.0.mlp.up_proj.weight.exp_avg"; every
+/// rank has the same keys in the same order. `per_rank` blobs differ between ranks (random
+/// streams), `common` text is the same on all of them (step, position, configuration as JSON).
 struct StateDict {
   std::map<std::string, DTensor> tensors;
   std::map<std::string, std::vector<std::byte>> per_rank;

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "mpi/io/checkpoint_world.hpp"
+#include "support/checkpoint_world.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 

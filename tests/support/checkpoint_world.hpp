@@ -55,7 +55,7 @@ inline dtensor::FlatRange cut_range(Cut cut, std::int64_t total, int ranks, int 
     case Cut::first_rank_only:
       return rank == 0 ? dtensor::FlatRange{0, total} : dtensor::FlatRange{total, 0};
     case Cut::last_is_empty:
-      return ranks == 1 ? dtensor::FlatRange{0, total}
+      return ranks == 1          ? dtensor::FlatRange{0, total}
              : rank == ranks - 1 ? dtensor::FlatRange{total, 0}
                                  : dtensor::even_part({0, total}, ranks - 1, rank);
     case Cut::replicated:
@@ -102,7 +102,8 @@ inline void add_tensor(dtensor::StateDict& state, const Ranks& ranks, const std:
   state.tensors[key] = std::move(tensor);
 }
 
-/// Shapes that matter: matrices, a vector, more ranks than elements, one element, none, 3-D; each dtype.
+/// Shapes that matter: matrices, a vector, more ranks than elements, one element, none, 3-D; each
+/// dtype.
 inline dtensor::StateDict make_state(const Ranks& ranks, Cut cut) {
   dtensor::StateDict state;
   add_tensor(state, ranks, "model.layers.0.attention.wq.weight", {37, 19}, DType::f32, cut);
@@ -116,8 +117,8 @@ inline dtensor::StateDict make_state(const Ranks& ranks, Cut cut) {
              cut);
   add_tensor(state, ranks, "optimizer.step", {2}, DType::i64, Cut::replicated);
   add_tensor(state, ranks, "optimizer.counts", {1}, DType::i32, Cut::replicated);
-  state.per_rank["random"] = std::vector<std::byte>(
-      static_cast<std::size_t>(11 + ranks.rank()), static_cast<std::byte>(ranks.rank() + 1));
+  state.per_rank["random"] = std::vector<std::byte>(static_cast<std::size_t>(11 + ranks.rank()),
+                                                    static_cast<std::byte>(ranks.rank() + 1));
   state.per_rank["empty"] = {};
   state.common["config"] = R"({"hidden_size": 64})";
   state.common["step"] = "7";

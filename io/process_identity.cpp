@@ -1,0 +1,36 @@
+#include "io/process_identity.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+namespace sherd::io {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::int64_t process_start(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  // The program's name, in parentheses, may hold anything; 19 fields lie between it and the time.
+  const auto name_end = line.rfind(')');
+  if (name_end == std::string::npos) {
+    return 0;
+  }
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 0; i < 19; ++i) {
+    fields >> skipped;
+  }
+  std::int64_t start = 0;
+  fields >> start;
+  return start;
+}
+
+}  // namespace sherd::io

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <functional>
+
+#include "sherd/comm/backends.hpp"
+#include "sherd/comm/mesh_comms.hpp"
+
+namespace sherd::io::test {
+
+/// Runs `body` on nodes x local ranks as threads of this process.
+inline void on_ranks(int nodes, int local, const std::function<void(comm::MeshComms&)>& body) {
+  comm::run_inproc(nodes * local, [&](comm::Communicator& world) {
+    comm::MeshComms comms{mesh::DeviceMesh(nodes, local), world.duplicate(), nullptr, nullptr};
+    body(comms);
+  });
+}
+
+}  // namespace sherd::io::test

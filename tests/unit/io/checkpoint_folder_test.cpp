@@ -1,0 +1,99 @@
+#include "io/checkpoint_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "io/link_path.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/io/inspect.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace sherd::io {
+namespace {
+
+void make_committed(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "COMMITTED.json") << "{}";
+}
+
+TEST(CheckpointFolder, NamesRoundTrip) {
+  EXPECT_EQ(step_name(1200), "step-00001200");
+  EXPECT_EQ(parse_step_name("step-00001200"), 1200);
+  EXPECT_EQ(parse_step_name(step_name(123456789012)), 123456789012);
+  for (const char* name : {"step-", "step-12x", "step--3", "Step-1", ".bad-step-1", ""}) {
+    EXPECT_FALSE(parse_step_name(name)) << name;
+  }
+  const auto parsed = parse_in_flight_name(in_flight_name({7, "abc"}));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->step, 7);
+  EXPECT_EQ(parsed->uuid, "abc");
+  EXPECT_FALSE(parse_in_flight_name("step-00000007"));
+  EXPECT_FALSE(parse_in_flight_name(".tmp-step-x-abc"));
+}
+
+TEST(CheckpointFolder, UuidsDiffer) {
+  EXPECT_EQ(make_uuid().size(), 32U);
+  EXPECT_NE(make_uuid(), make_uuid());
+}
+
+TEST(CheckpointFolder, ListAndResolve) {
+  const test::TemporaryDirectory directory;
+  EXPECT_TRUE(list_checkpoints(directory.path()).empty());
+  EXPECT_THROW((void)resolve_checkpoint(directory.path()), IoError);
+  make_committed(directory.path() / step_name(9));
+  make_committed(directory.path() / step_name(100));
+  std::filesystem::create_directories(directory.path() / step_name(200));
+  std::filesystem::create_directories(directory.path() / in_flight_name({300, "u"}));
+  std::filesystem::create_directories(directory.path() / ".bad-step-00000050");
+  const auto found = list_checkpoints(directory.path());
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[0].step, 9);
+  EXPECT_TRUE(found[1].committed);
+  EXPECT_FALSE(found[2].committed);
+  EXPECT_EQ(found[3].step, 300);
+  EXPECT_FALSE(found[3].committed);
+  EXPECT_EQ(resolve_checkpoint(directory.path()), directory.path() / step_name(100));
+  EXPECT_EQ(resolve_checkpoint(directory.path() / step_name(9)), directory.path() / step_name(9));
+  EXPECT_THROW((void)list_checkpoints(directory.path() / "nowhere"), IoError);
+  EXPECT_THROW((void)resolve_checkpoint(directory.path() / "nowhere"), IoError);
+}
+
+TEST(CheckpointFolder, RetentionCountsCommittedOnesAndSparesTheNew) {
+  const test::TemporaryDirectory directory;
+  FileSystem fs;
+  for (const int step : {5, 10, 20, 30}) {
+    make_committed(directory.path() / step_name(step));
+  }
+  std::filesystem::create_directories(directory.path() / step_name(40));
+  apply_retention(fs, directory.path(), 0, 5);
+  EXPECT_EQ(list_checkpoints(directory.path()).size(), 5U);
+  apply_retention(fs, directory.path(), 2, 5);
+  const auto left = list_checkpoints(directory.path());
+  ASSERT_EQ(left.size(), 3U);
+  EXPECT_EQ(left[0].step, 5);
+  EXPECT_EQ(left[1].step, 30);
+  EXPECT_EQ(left[2].step, 40);
+}
+
+TEST(CheckpointFolder, SettingAsideNeverOverwrites) {
+  const test::TemporaryDirectory directory;
+  FileSystem fs;
+  for (int i = 0; i < 3; ++i) {
+    make_committed(directory.path() / step_name(1));
+    set_aside(fs, directory.path() / step_name(1));
+  }
+  for (const char* name : {".bad-step-00000001", ".bad-step-00000001-2", ".bad-step-00000001-3"}) {
+    EXPECT_TRUE(std::filesystem::exists(directory.path() / name)) << name;
+  }
+}
+
+TEST(LinkPath, SplitsAtDotsAndEscapes) {
+  EXPECT_EQ(link_path("model.layers.0.weight"), "/model/layers/0/weight");
+  EXPECT_EQ(link_path("a/b.c%d"), "/a%2Fb/c%25d");
+  EXPECT_EQ(link_path("a..b"), "/a/%00/b");
+  EXPECT_EQ(rank_group(3), "/rank-00003");
+}
+
+}  // namespace
+}  // namespace sherd::io

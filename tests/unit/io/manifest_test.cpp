@@ -1,0 +1,120 @@
+#include "io/manifest.hpp"
+
+#include <gmock/gmock.h>
+
+#include "io/commit.hpp"
+#include "io/positioned_reader.hpp"
+#include "io/vote.hpp"
+#include "sherd/base/error.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace sherd::io {
+namespace {
+
+Manifest sample() {
+  Manifest manifest;
+  manifest.step = 12;
+  manifest.world_size = 2;
+  manifest.uuid = "u";
+  manifest.host = "h";
+  manifest.files = {{"index.h5", 4096, 1}, {"shards/node-00000.h5", 10000, 2}};
+  manifest.tensors = {{"model.w",
+                       "w",
+                       Shape{4, 3},
+                       DType::bf16,
+                       dtensor::Placement::sharded,
+                       true,
+                       {"model.tied"},
+                       {{0, 1, 4096, 0, 7, 0}, {1, 1, 8192, 7, 5, 0}}}};
+  manifest.blobs = {{"random", 0, 1, 9000, 16, 0}, {"random", 1, 1, 0, 0, 0}};
+  manifest.texts = {{"config", 2048, 100}};
+  return manifest;
+}
+
+TEST(Manifest, RoundTrips) {
+  const Manifest manifest = sample();
+  const std::string text = to_json(manifest);
+  const Manifest again = parse_manifest(text, "here");
+  EXPECT_EQ(to_json(again), text);
+  EXPECT_EQ(again.tensors[0].shape, (Shape{4, 3}));
+  EXPECT_EQ(again.tensors[0].pieces[1].first, 7);
+  EXPECT_EQ(again.tensors[0].aliases.front(), "model.tied");
+}
+
+TEST(Manifest, EveryCutAndManyFlipsAreNoticed) {
+  const std::string text = to_json(sample());
+  for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
+    EXPECT_THROW((void)parse_manifest(text.substr(0, length), "here"), DamagedError);
+  }
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == ' ' || text[at] == '\n') {
+      continue;
+    }
+    std::string flipped = text;
+    flipped[at] = static_cast<char>(flipped[at] ^ 1);
+    EXPECT_THROW((void)parse_manifest(flipped, "here"), IoError) << at;
+  }
+}
+
+TEST(Manifest, ContradictionsAreRefused) {
+  const auto refused = [](const Manifest& manifest) {
+    EXPECT_THROW((void)parse_manifest(to_json(manifest), "here"), DamagedError);
+  };
+  Manifest manifest = sample();
+  manifest.tensors[0].pieces[1].first = 8;
+  refused(manifest);
+  manifest = sample();
+  manifest.tensors[0].pieces[1].file_offset = 9999;
+  refused(manifest);
+  manifest = sample();
+  manifest.tensors[0].pieces[1].file = 2;
+  refused(manifest);
+  manifest = sample();
+  manifest.blobs[0].bytes = 1001;
+  refused(manifest);
+}
+
+TEST(Manifest, VotesCompleteIt) {
+  const std::vector<Vote> votes = {{0, "u", true, "", {11, 12}, {0, 1, 2, 3, 4}},
+                                   {1, "u", true, "", {21}, {1, 1, 2, 3, 4}}};
+  const Manifest done = complete_manifest(sample(), votes);
+  EXPECT_EQ(done.tensors[0].pieces[0].crc32c, 11U);
+  EXPECT_EQ(done.tensors[0].pieces[1].crc32c, 21U);
+  EXPECT_EQ(done.blobs[0].crc32c, 12U);
+  EXPECT_EQ(done.timing.size(), 2U);
+  EXPECT_THROW((void)complete_manifest(sample(), {votes[0], votes[0]}), DamagedError);
+}
+
+TEST(Vote, IsFoundOnlyUnderItsUuid) {
+  const test::TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "votes");
+  FileSystem fs;
+  EXPECT_FALSE(find_vote(directory.path(), 0, "u"));
+  cast_vote(fs, directory.path(), {0, "u", true, "", {1, 2, 3}, {}});
+  const auto vote = find_vote(directory.path(), 0, "u");
+  ASSERT_TRUE(vote);
+  EXPECT_EQ(vote->crc32c, (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_FALSE(find_vote(directory.path(), 0, "other"));
+  EXPECT_FALSE(find_vote(directory.path(), 1, "u"));
+}
+
+TEST(Vote, WaitingNamesTheFailedAndTheMissing) {
+  const test::TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "votes");
+  FileSystem fs;
+  cast_vote(fs, directory.path(), {1, "u", true, "", {}, {}});
+  const auto message = [&] {
+    try {
+      (void)wait_for_votes(directory.path(), 3, "u", std::chrono::duration<double>(0.01));
+    } catch (const IoError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_THAT(message(), ::testing::HasSubstr("rank(s) 0, 2"));
+  cast_vote(fs, directory.path(), {2, "u", false, "disk on fire", {}, {}});
+  EXPECT_THAT(message(), ::testing::HasSubstr("rank 2 could not save its part: disk on fire"));
+}
+
+}  // namespace
+}  // namespace sherd::io
