@@ -86,7 +86,7 @@ Work MpiCommunicator::reduce_scatter(const void* full, void* shard, std::size_t 
   }
   return make_work(describe("reduce_scatter", count, dtype),
                    reduce_scatter_stages(next_exchange(dtype), std::move(pieces),
-                                         static_cast<std::byte*>(shard), dtype, op));
+                                         static_cast<std::byte*>(shard), dtype, op, pool_));
 }
 
 Work MpiCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
@@ -122,7 +122,8 @@ std::vector<MpiWork::Stage> MpiCommunicator::all_reduce_stages(const std::byte* 
   const auto part_of = [=](int rank) {
     return out + parts.begin(static_cast<std::size_t>(rank)) * exchange.width();
   };
-  auto stages = reduce_scatter_stages(exchange, std::move(pieces), part_of(rank_), dtype, op);
+  auto stages =
+      reduce_scatter_stages(exchange, std::move(pieces), part_of(rank_), dtype, op, pool_);
   stages.emplace_back([=](MpiWork::Requests& requests) {
     const auto mine = static_cast<std::size_t>(exchange.rank());
     for (int i = 1; i < exchange.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/memory/staging_pool.hpp"
 #include "comm/mpi/mpi_exchange.hpp"
 #include "comm/mpi/mpi_handles.hpp"
 #include "comm/mpi/mpi_work.hpp"
@@ -50,6 +51,7 @@ class MpiCommunicator final : public Communicator {
   int size_;
   int tag_limit_;
   int next_tag_ = 0;
+  StagingPool pool_;
 };
 
 }  // namespace sherd::comm::mpi

@@ -15,15 +15,16 @@ constexpr std::size_t kSegmentBytes = std::size_t{8} << 20;
 /// What the stages of one reduce-scatter share. Two segments are under way at a time.
 class Reduction {
  public:
-  Reduction(const Exchange& exchange, Pieces pieces, std::byte* out, DType dtype, ReduceOp op)
+  Reduction(const Exchange& exchange, Pieces pieces, std::byte* out, DType dtype, ReduceOp op,
+            StagingPool& pool)
       : exchange_(exchange), pieces_(std::move(pieces)), out_(out), dtype_(dtype), op_(op) {
     const std::size_t largest = *std::max_element(pieces_.counts.begin(), pieces_.counts.end());
     const std::size_t fit = kSegmentBytes / exchange_.width() / pieces_.counts.size();
     segment_ = std::max<std::size_t>(1, std::min(largest, fit));
     segments_ = (largest + segment_ - 1) / segment_;
     const std::size_t staged = std::min(my_count(), segment_) * pieces_.counts.size();
-    for (auto& staging : staging_) {
-      staging.resize(staged * exchange_.width());
+    for (std::size_t i = 0; i < std::min<std::size_t>(segments_, 2); ++i) {
+      staging_[i] = pool.take(staged * exchange_.width());
     }
   }
 
@@ -67,7 +68,7 @@ class Reduction {
   }
   [[nodiscard]] std::byte* staged(std::size_t segment, int from) {
     const std::size_t each = std::min(my_count(), segment_) * exchange_.width();
-    return staging_[segment % 2].data() + each * static_cast<std::size_t>(from);
+    return staging_[segment % 2].get() + each * static_cast<std::size_t>(from);
   }
 
   Exchange exchange_;
@@ -77,14 +78,15 @@ class Reduction {
   ReduceOp op_;
   std::size_t segment_ = 1;
   std::size_t segments_ = 0;
-  std::vector<std::byte> staging_[2];
+  std::shared_ptr<std::byte> staging_[2];
 };
 
 }  // namespace
 
 std::vector<MpiWork::Stage> reduce_scatter_stages(const Exchange& exchange, Pieces pieces,
-                                                  std::byte* out, DType dtype, ReduceOp op) {
-  const auto work = std::make_shared<Reduction>(exchange, std::move(pieces), out, dtype, op);
+                                                  std::byte* out, DType dtype, ReduceOp op,
+                                                  StagingPool& pool) {
+  const auto work = std::make_shared<Reduction>(exchange, std::move(pieces), out, dtype, op, pool);
   std::vector<MpiWork::Stage> stages;
   if (work->segments() == 0) {
     return stages;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "comm/memory/staging_pool.hpp"
 #include "comm/mpi/mpi_exchange.hpp"
 #include "sherd/comm/communicator.hpp"
 
@@ -19,6 +20,7 @@ struct Pieces {
 /// one on its way while one is added. `out` may be this rank's own piece of `data`.
 [[nodiscard]] std::vector<MpiWork::Stage> reduce_scatter_stages(const Exchange& exchange,
                                                                 Pieces pieces, std::byte* out,
-                                                                DType dtype, ReduceOp op);
+                                                                DType dtype, ReduceOp op,
+                                                                StagingPool& pool);
 
 }  // namespace sherd::comm::mpi

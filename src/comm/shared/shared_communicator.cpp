@@ -97,8 +97,8 @@ void SharedCommunicator::gather_in_place(std::byte* full, std::size_t bytes) {
   }
 }
 
-/// Chunk by chunk: a rank stages its own, puts it in its place while the others do the same, and takes
-/// theirs.
+/// Chunk by chunk: a rank stages its own, puts it in its place while the others do the same, and
+/// takes theirs.
 void SharedCommunicator::gather_staged(const std::byte* shard, std::byte* full, std::size_t bytes,
                                        const Operation& operation) {
   const Destination destination = destination_of(bytes * static_cast<std::size_t>(size()));
