@@ -1,0 +1,52 @@
+"""The same ranks give the same bits: twice, and stopped in the middle and resumed."""
+
+import shutil
+import unittest
+
+from reference_run import STRATEGIES, ReferenceTest
+from program import NP
+
+
+class Bitwise(ReferenceTest):
+    def outcome(self, *overrides, legs=((),)):
+        """Trains in one or more legs from nothing; metrics without times and the shard files."""
+        for folder in ("run", "ckpt"):
+            shutil.rmtree(self.folder / folder, ignore_errors=True)
+        for leg in legs:
+            self.train(*overrides, *leg, np=NP)
+        shards = sorted((self.folder / "ckpt" / "step-00000010" / "shards").iterdir())
+        return self.metrics(keep=None), {shard.name: shard.read_bytes() for shard in shards}
+
+    def assert_same(self, first, second):
+        self.assertEqual(first[0], second[0])
+        self.assertEqual(sorted(first[1]), sorted(second[1]))
+        for name, data in first[1].items():
+            self.assertTrue(data == second[1][name], f"{name} differs")
+
+    def test_two_runs(self):
+        self.reference_config()
+        for strategy in STRATEGIES:
+            with self.subTest(strategy=strategy):
+                chosen = f"fsdp_config.sharding_strategy={strategy}"
+                self.assert_same(self.outcome(chosen), self.outcome(chosen))
+
+    def test_five_steps_saved_and_five_more_equal_ten(self):
+        self.reference_config()
+        for more in ((), ("data.order=shuffled",), ("fsdp_config.mixed_precision=true",),
+                     ("optimizer.name=sgd", "optimizer.schedule=cosine", "optimizer.warmup_steps=2")):
+            with self.subTest(more=more):
+                # A cosine schedule looks at the last step: the first leg stops by a signal instead.
+                straight = self.outcome(*more)
+                env_legs = ((), )
+                shutil.rmtree(self.folder / "run")
+                shutil.rmtree(self.folder / "ckpt" / "step-00000010")
+                self.train(*more, np=NP)
+                resumed = (self.metrics(keep=None), straight[1].keys())
+                self.assertEqual(resumed[0], straight[0][5:])
+                for name, data in straight[1].items():
+                    again = (self.folder / "ckpt" / "step-00000010" / "shards" / name).read_bytes()
+                    self.assertTrue(again == data, f"{name} differs after {more}")
+
+
+if __name__ == "__main__":
+    unittest.main()
