@@ -32,10 +32,23 @@ SHERD_KERNEL_INLINE float narrow_to_odd(double value) noexcept {
   return std::bit_cast<float>(too_far ? image - 1U : image + 1U);
 }
 
+/// BFloat16(value), written so that vectorised loops narrow only once, at the end.
+SHERD_KERNEL_INLINE BFloat16 narrow_to_bf16(float value) noexcept {
+  const auto image = std::bit_cast<std::uint32_t>(value);
+  const auto magnitude = static_cast<std::int32_t>(image & 0x7FFFFFFFU);
+  const std::uint32_t nan = magnitude > 0x7F800000 ? 0xFFFFFFFFU : 0U;
+  const std::uint32_t up = (0x7FFFU + ((image >> 16) & 1U)) & ~nan;
+  BFloat16 result;
+  result.bits = static_cast<std::uint16_t>(((image + up) | (nan & 0x00400000U)) >> 16);
+  return result;
+}
+
 /// Rounds to nearest even.
 template <class T, class A>
 SHERD_KERNEL_INLINE T store(A value) noexcept {
-  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
+  if constexpr (std::is_same_v<T, BFloat16> && std::is_same_v<A, float>) {
+    return narrow_to_bf16(value);
+  } else if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
     if constexpr (std::is_same_v<A, double>) {
       return T(narrow_to_odd(value));
     } else {
