@@ -23,8 +23,8 @@ struct SafetensorsEntry {
 };
 
 /// The tensors of one `*.safetensors` file or of a folder (model.safetensors, or all files of
-/// model.safetensors.index.json). Checks headers, offsets, sizes, overlaps, holes. Reads no tensor data at construction.
-/// Local. Throws ConfigError naming file and tensor.
+/// model.safetensors.index.json). Checks headers, offsets, sizes, overlaps, holes. Reads no tensor
+/// data at construction. Local. Throws ConfigError naming file and tensor.
 class SafetensorsReader {
  public:
   explicit SafetensorsReader(const std::filesystem::path& file_or_folder);
@@ -46,8 +46,8 @@ struct SafetensorsSource {
   DType dtype = DType::f32;
   std::function<void(std::int64_t first, const Tensor& out)> fill;
 };
-/// Writes `file` (temporary name, fsync, rename) with __metadata__ {"format": "pt"}; never holds more
-/// than 64 MiB. Local. Throws IoError.
+/// Writes `file` (temporary name, fsync, rename) with __metadata__ {"format": "pt"}; never holds
+/// more than 64 MiB. Local. Throws IoError.
 void write_safetensors(const std::filesystem::path& file,
                        const std::vector<SafetensorsSource>& tensors);
 
