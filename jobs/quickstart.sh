@@ -1,9 +1,10 @@
 #!/bin/bash
-# From nothing to a trained model: builds sherd, trains a byte-level Llama of 1.8 million parameters on
+# From nothing to a trained model: builds sherd, trains a byte-level Llama of 1.7 million parameters on
 # real text under FULL_SHARD, kills the run with SIGKILL while it writes a checkpoint, resumes it on
 # another number of ranks, looks into the checkpoint with the HDF5 tools and lets the model write.
 # usage: jobs/quickstart.sh [text files...]
-#   STEPS (of the whole run) and FOLDER (where everything is put; it is emptied) may be set.
+#   May be set: STEPS (of the whole run), FOLDER (where everything is put; emptied first), SHERD (a
+#   program that is built already).
 set -euo pipefail
 texts=()
 for file in "$@"; do
@@ -11,19 +12,22 @@ for file in "$@"; do
 done
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-steps=${STEPS:-700}
+steps=${STEPS:-630}
 folder=$(realpath -m "${FOLDER:-quickstart}")
-sherd=build/quickstart/bin/sherd
-interval=100
+[ -t 1 ] || export TERM=dumb  # plain lines: mpirun shows its ranks a terminal in any case
+sherd=${SHERD:-build/quickstart/bin/sherd}
+interval=$((steps / 7))  # between checkpoints; the second one is interrupted
 
 build_program() {
   step "setup and build"
   bash jobs/setup.sh
+  if [ -n "${SHERD:-}" ]; then
+    return
+  fi
   local cuda=OFF
   [ "$(pick_preset)" = ci ] && cuda=ON
   configure quickstart -DSHERD_ENABLE_CUDA=$cuda > /dev/null
   build quickstart --target sherd_program
-  "$sherd" --version
 }
 
 # The King James Bible (4.4 MB) where Debian's package is or can be had, else the licences every Debian
@@ -92,16 +96,18 @@ kill_tree() {
   kill -KILL "$1" 2> /dev/null || true
 }
 
+half_written() { compgen -G "$folder/checkpoints/.tmp-$1-*" > /dev/null; }
+
 # Starts on 2 ranks with a slowed-down writer and kills everything in the middle of the second write.
 train_and_kill() {
   step "train on 2 ranks; SIGKILL while a checkpoint is being written"
-  SHERD_TEST_WRITE_BYTES_PER_SECOND=4000000 mpirun -n 2 "$sherd" train "$folder/config.yaml" &
+  SHERD_TEST_WRITE_BYTES_PER_SECOND=2500000 mpirun -n 2 "$sherd" train "$folder/config.yaml" &
   local pid=$!
   local first second
   first=$(printf 'step-%08d' $interval)
   second=$(printf 'step-%08d' $((2 * interval)))
   while kill -0 $pid 2> /dev/null; do
-    if [ -d "$folder/checkpoints/$first" ] && [ -d "$folder/checkpoints/.tmp-$second" ]; then
+    if [ -d "$folder/checkpoints/$first" ] && half_written "$second"; then
       sleep 0.5  # somewhere inside the write
       break
     fi
@@ -109,7 +115,7 @@ train_and_kill() {
   done
   kill_tree $pid
   wait $pid 2> /dev/null && { echo "the run ended before it could be killed"; exit 1; }
-  [ -d "$folder/checkpoints/.tmp-$second" ] || { echo "no write was interrupted"; exit 1; }
+  half_written "$second" || { echo "no write was interrupted"; exit 1; }
   echo "killed. What lies on disk, the half-written checkpoint included:"
   find "$folder/checkpoints" -mindepth 1 -printf '  %P  %s bytes\n' | sort
 }
