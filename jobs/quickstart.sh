@@ -12,7 +12,7 @@ for file in "$@"; do
 done
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-steps=${STEPS:-630}
+steps=${STEPS:-420}
 folder=$(realpath -m "${FOLDER:-quickstart}")
 [ -t 1 ] || export TERM=dumb  # plain lines: mpirun shows its ranks a terminal in any case
 sherd=${SHERD:-build/quickstart/bin/sherd}
@@ -132,9 +132,9 @@ look_inside() {
   "$sherd" ckpt ls "$folder/checkpoints"
   "$sherd" ckpt verify "$newest"
   echo "\$ h5ls -r $newest/index.h5"
-  (cd "$newest" && h5ls -r index.h5)
-  echo "\$ h5dump -d /model/norm/weight -s 0 -c 8 $newest/index.h5"
-  (cd "$newest" && h5dump -d /model/norm/weight -s 0 -c 8 index.h5)
+  h5ls -r "$newest/index.h5" | awk 'NR <= 40 {print} END {if (NR > 40) print "... and", NR - 40, "more"}'
+  echo "\$ h5dump -A 0 -d /model/norm/weight -s 0 -c 8 $newest/index.h5"
+  h5dump -A 0 -d /model/norm/weight -s 0 -c 8 "$newest/index.h5"
 }
 
 mkdir -p "$folder"
