@@ -40,6 +40,7 @@
 #include "sherd/optim/optimizer.hpp"
 #include "sherd/optim/sgd.hpp"
 #include "sherd/runtime/device.hpp"
+#include "sherd/runtime/discover.hpp"
 #include "sherd/runtime/runtime.hpp"
 #include "sherd/runtime/topology.hpp"
 #include "sherd/tensor/memory_stats.hpp"

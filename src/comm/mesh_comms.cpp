@@ -9,10 +9,10 @@
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/shared/shared_communicator.hpp"
 #include "comm/shm/shm_team.hpp"
-#include "runtime/discover.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/backends.hpp"
+#include "sherd/runtime/discover.hpp"
 
 namespace sherd::comm {
 namespace {

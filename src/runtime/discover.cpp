@@ -1,4 +1,4 @@
-#include "runtime/discover.hpp"
+#include "sherd/runtime/discover.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 #include "sherd/runtime/runtime.hpp"
 
-#include "runtime/discover.hpp"
 #include "runtime/kokkos_env.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/mpi_env.hpp"
 #include "runtime/thread_limits.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/runtime/discover.hpp"
 
 namespace sherd::runtime {
 namespace {
