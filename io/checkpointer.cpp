@@ -1,6 +1,7 @@
 #include "sherd/io/checkpointer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"

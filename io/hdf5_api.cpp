@@ -38,8 +38,10 @@ void ok(herr_t result, const char* call, std::string_view object) {
   }
 }
 
-/// Keeps HDF5 from printing its error stack; ours carries the reason.
-void silence_error_printing() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+std::mutex& library_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 std::vector<hsize_t> to_hsize(std::span<const std::int64_t> extents) {
   return {extents.begin(), extents.end()};
@@ -87,12 +89,12 @@ void select_boxes(const Hdf5Space& space, std::span<const Box> boxes, const std:
 
 }  // namespace
 
-std::unique_lock<std::mutex> hdf5_lock() {
-  static std::mutex mutex;
-  std::unique_lock lock(mutex);
-  silence_error_printing();
-  return lock;
+Section::Section() : lock_(library_mutex()) {
+  H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
+
+Section::~Section() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
 
 Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_bytes) {
   const Hdf5Properties creation = properties(H5P_FILE_CREATE);

@@ -13,10 +13,22 @@
 #include "io/hyperslab.hpp"
 
 /// The HDF5 calls a checkpoint's structure needs, each wrapped once. All throw IoError naming call
-/// and object with HDF5's own reason. Callers hold hdf5_lock(): Debian's HDF5 is not thread-safe.
+/// and object with HDF5's own reason. Callers hold a Section: Debian's HDF5 is not thread-safe.
 namespace sherd::io::hdf5 {
 
-[[nodiscard]] std::unique_lock<std::mutex> hdf5_lock();
+/// Keeps other threads of ours out of HDF5, and HDF5 from printing the errors that we throw.
+class Section {
+ public:
+  Section();
+  ~Section();
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+  H5E_auto2_t print_ = nullptr;  // what the program had set
+  void* print_data_ = nullptr;
+};
 
 /// A new file in the format that HDF5 1.8 to 2.x read, without time stamps; objects of 4096 bytes
 /// and more start at multiples of 4096, metadata is kept in blocks of `metadata_bytes`.

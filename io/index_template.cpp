@@ -117,7 +117,7 @@ IndexTemplate build_index_template(const StateLayout& layout, const mesh::Device
   const ScratchFile guard(scratch);
   IndexTemplate result;
   {
-    const auto lock = hdf5::hdf5_lock();
+    const hdf5::Section section;
     Hdf5File file = hdf5::create_file(scratch, 64 * 1024);
     {
       IndexBuilder builder(layout, mesh, file.get());

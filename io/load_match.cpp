@@ -1,6 +1,7 @@
 #include "io/load_match.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

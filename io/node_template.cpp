@@ -90,7 +90,7 @@ void mark_joined(NodeTemplate& result) {
 
 std::vector<PlacedDataset> create_datasets(const StateLayout& layout, std::span<const int> ranks,
                                            const std::filesystem::path& path) {
-  const auto lock = hdf5::hdf5_lock();
+  const hdf5::Section section;
   const std::size_t objects = ranks.size() * (item_count(layout) + 4) + 4;
   Hdf5File file = hdf5::create_file(path, objects * kMetadataBytesPerDataset);
   std::vector<PlacedDataset> placed;

@@ -120,8 +120,7 @@ inline dtensor::StateDict make_state(const Ranks& ranks, Cut cut) {
   state.per_rank["random"] = std::vector<std::byte>(static_cast<std::size_t>(11 + ranks.rank()),
                                                     static_cast<std::byte>(ranks.rank() + 1));
   state.per_rank["empty"] = {};
-  state.common["config"] = R"({"hidden_size": 64})";
-  state.common["step"] = "7";
+  state.common = {{"config", R"({"hidden_size": 64})"}, {"step", "7"}};
   return state;
 }
 

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,9 @@
 /// checkpoint that was complete, bit for bit.
 namespace sherd::io::test {
 namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 constexpr int kRanks = 3;
 
@@ -66,6 +70,8 @@ TEST_P(CrashPoints, TheNewestCompleteCheckpointIsLoaded) {
     ASSERT_TRUE(report.has_value());
     EXPECT_EQ(report->step, GetParam().expected_step);
     expect_filled(loaded, static_cast<std::uint64_t>(GetParam().expected_step));
+    EXPECT_EQ(::testing::Value(report->notes, Contains(HasSubstr("committed as"))),
+              GetParam().rolled_forward);
     fill(loaded, 3);
     checkpointer.save_async(3, loaded).wait();
   });
@@ -84,6 +90,37 @@ TEST_P(CrashPoints, ACrashInTheFirstSaveLeavesNothingOrAllOfIt) {
     const auto report = checkpointer.load_latest(loaded);
     EXPECT_EQ(report.has_value(), GetParam().expected_step == 2);
   });
+}
+
+TEST(LiveWriter, ItsFolderIsLeftAloneUntilItIsKilled) {
+  const TemporaryDirectory directory;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("SHERD_TEST_WRITE_BYTES_PER_SECOND", "5000", 1);  // a minute's work
+    on_ranks(1, 1, [&](comm::MeshComms& comms) {
+      Checkpointer checkpointer(comms, {.directory = directory.path()});
+      const dtensor::StateDict state = make_state(Ranks{comms.world.get(), &comms.mesh}, Cut::even);
+      checkpointer.save_async(1, state).wait();
+    });
+    ::_exit(0);
+  }
+  const auto in_flight = [&] { return list_checkpoints(directory.path()); };
+  while (in_flight().empty() || !std::filesystem::exists(in_flight()[0].path / "plan.json")) {
+    ASSERT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "the writer has ended";
+  }
+  const auto load = [&] {
+    on_ranks(1, 1, [&](comm::MeshComms& comms) {
+      Checkpointer checkpointer(comms, {.directory = directory.path()});
+      dtensor::StateDict state = make_state(Ranks{comms.world.get(), &comms.mesh}, Cut::even);
+      EXPECT_FALSE(checkpointer.load_latest(state).has_value());
+    });
+  };
+  load();
+  EXPECT_EQ(in_flight().size(), 1U);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  load();
+  EXPECT_TRUE(in_flight().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
