@@ -101,7 +101,20 @@ class CommandLine(ProgramTest):
                           "--max-tokens", "5", np=0)
         self.assertEqual(len(done.stdout), len("In the") + 5 + 1, done.stderr)
 
-    def test_damaged_and_missing_checkpoints(self):
+    def test_a_flipped_bit_is_found(self):
+        self.good("train", self.config(), np=1)
+        self.good("ckpt", "export", "checkpoints", "--safetensors", "hf", np=0)
+        weights = read_safetensors(self.folder / "hf" / "model.safetensors")["lm_head.weight"][2]
+        shard = self.folder / "checkpoints" / "step-00000002" / "shards" / "node-00000.h5"
+        content = bytearray(shard.read_bytes())
+        content[content.index(weights[:256]) + 99] ^= 4
+        shard.write_bytes(content)
+        done = self.sherd("ckpt", "verify", "checkpoints/step-00000002", np=0)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("DAMAGED", done.stdout)
+        self.assertIn("node-00000.h5", done.stdout)
+
+    def test_missing_checkpoints(self):
         for command in ("ls", "show", "verify"):
             done = self.sherd("ckpt", command, "nowhere", np=0)
             self.assertEqual(done.returncode, 1, done.stdout)
