@@ -23,6 +23,7 @@ PositionedReader::PositionedReader(std::filesystem::path path)
     }
     throw_errno("open", path_);
   }
+  ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);  // a larger read-ahead
 }
 
 void PositionedReader::read(std::uint64_t offset, std::span<std::byte> out) const {

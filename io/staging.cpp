@@ -60,7 +60,6 @@ void StagingBuffer::reserve(std::size_t bytes) {
   if (memory == MAP_FAILED) {
     throw IoError(fmt::format("no memory for {} bytes of checkpoint staging", rounded));
   }
-  ::madvise(memory, rounded, MADV_HUGEPAGE);
   data_ = static_cast<std::byte*>(memory);
   bytes_ = rounded;
 }
