@@ -7,8 +7,25 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace sherd {
 namespace {
+
+/// Under AddressSanitizer pooled blocks, and what a block has beyond the bytes asked for, are out
+/// of bounds; elsewhere these do nothing.
+void forbid([[maybe_unused]] const std::byte* from, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_poison_memory_region(from, bytes);
+#endif
+}
+void permit([[maybe_unused]] const std::byte* from, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(from, bytes);
+#endif
+}
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -74,6 +91,8 @@ std::byte* MemoryPool::take(std::size_t bytes) {
   stats_.live_bytes += bytes;
   ++stats_.live_blocks;
   stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
+  permit(block, bytes);
+  forbid(block + bytes, size - bytes);
   return block;
 }
 
@@ -83,6 +102,7 @@ void MemoryPool::give(std::byte* block, std::size_t bytes) noexcept {
   stats_.live_bytes -= bytes;
   --stats_.live_blocks;
   free_[class_index(size)].push_back(block);
+  forbid(block, size);
   stats_.pooled_bytes += size;
 }
 
