@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "contract/cases.hpp"
@@ -21,7 +23,8 @@ std::string trace(const char* what, std::size_t count, DType dtype, bool in_plac
 template <class Expected>
 std::size_t first_wrong(const Elements& elements, std::size_t begin, std::size_t count,
                         const Expected& expected) {
-  for (std::size_t i = 0; i < count; ++i) {
+  const bool repeats = elements.repeats(begin, count);
+  for (std::size_t i = 0; i < (repeats ? std::min(count, kPeriod) : count); ++i) {
     if (elements.get(begin + i) != expected(i)) {
       return i;
     }
@@ -45,10 +48,8 @@ void gather(Communicator& comm, std::size_t count, DType dtype, bool in_place) {
   const auto me = static_cast<std::size_t>(comm.rank());
   Elements shard(count, dtype, comm.rank());
   Elements full(count * ranks, dtype);
-  if (in_place) {
-    for (std::size_t i = 0; i < count; ++i) {
-      store(full.at(me * count), i, dtype, value_of(comm.rank(), i));
-    }
+  if (in_place && count != 0) {
+    std::memcpy(full.at(me * count), shard.data(), count * size_of(dtype));
   }
   comm.all_gather(in_place ? full.at(me * count) : shard.data(), full.data(), count, dtype).wait();
   for (std::size_t r = 0; r < ranks; ++r) {

@@ -95,9 +95,19 @@ Elements::Elements(std::size_t count, DType dtype)
 
 Elements::Elements(std::size_t count, DType dtype, int rank, std::size_t first)
     : Elements(count, dtype) {
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < std::min(count, kPeriod); ++i) {
     store(data(), i, dtype, value_of(rank, first + i));
   }
+  for (std::size_t filled = kPeriod; filled < count; filled *= 2) {
+    std::memcpy(at(filled), data(), std::min(filled, count - filled) * size_of(dtype));
+  }
+}
+
+bool Elements::repeats(std::size_t begin, std::size_t count) const {
+  const std::size_t width = size_of(dtype_);
+  const std::byte* first = bytes_.data() + kGuard + begin * width;
+  return count <= kPeriod ||
+         std::memcmp(first, first + kPeriod * width, (count - kPeriod) * width) == 0;
 }
 
 double Elements::get(std::size_t index) const {

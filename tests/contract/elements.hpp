@@ -19,6 +19,9 @@ void store(std::byte* data, std::size_t index, DType dtype, double value);
   return static_cast<double>((static_cast<std::size_t>(rank) * 5 + index * 3 + index / 7) % 16);
 }
 
+/// value_of() repeats after this many elements.
+inline constexpr std::size_t kPeriod = 112;
+
 /// op over ranks of value_of(rank, index).
 [[nodiscard]] double reduced(int ranks, std::size_t index, comm::ReduceOp op);
 
@@ -31,6 +34,9 @@ class Elements {
   [[nodiscard]] std::byte* data() { return bytes_.data() + kGuard; }
   [[nodiscard]] std::byte* at(std::size_t index) { return data() + index * size_of(dtype_); }
   [[nodiscard]] double get(std::size_t index) const;
+  /// Whether elements [begin, begin+count) repeat with kPeriod: a whole check at the speed of
+  /// memcmp once the first period is known to be right.
+  [[nodiscard]] bool repeats(std::size_t begin, std::size_t count) const;
   /// Whether nothing was written outside.
   [[nodiscard]] bool guards_untouched() const;
 
