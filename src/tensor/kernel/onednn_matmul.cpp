@@ -54,7 +54,7 @@ dnnl::matmul::primitive_desc describe(const Product& p, const dnnl::engine& engi
     post.append_sum(1.0F);
     attributes.set_post_ops(post);
   }
-#if DNNL_VERSION_MAJOR >= 3
+#if DNNL_VERSION_MAJOR * 100 + DNNL_VERSION_MINOR >= 304
   attributes.set_deterministic(true);
 #endif
   const memory::desc a = matrix(p.m, p.k, p.in, p.trans_a, p.pad);
