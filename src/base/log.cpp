@@ -29,7 +29,8 @@ State& state() {
   return instance;
 }
 
-void write(spdlog::level::level_enum level, std::string_view label, std::string_view text) noexcept {
+void write(spdlog::level::level_enum level, std::string_view label,
+           std::string_view text) noexcept {
   try {
     state().logger.log(level, "{}{}{}", state().prefix, label, text);
   } catch (...) {  // a log line is never worth a failure

@@ -5,7 +5,8 @@
 
 #include "sherd/runtime/runtime.hpp"
 
-/// Main of every test program that runs under mpiexec: fails when any rank fails or none ran a test.
+/// Main of every test program that runs under mpiexec: fails when any rank fails or none ran a
+/// test.
 int main(int argc, char** argv) {
   sherd::runtime::Runtime runtime(argc, argv);
   testing::InitGoogleTest(&argc, argv);

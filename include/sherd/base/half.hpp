@@ -45,7 +45,8 @@ struct Float16 {
     }
     if (magnitude >= 0x38800000U) {  // normal in f16; a carry may reach infinity, as it should
       const std::uint32_t shifted = magnitude - 0x38000000U;
-      return static_cast<std::uint16_t>(sign | ((shifted + 0x0FFFU + ((shifted >> 13) & 1U)) >> 13));
+      return static_cast<std::uint16_t>(sign |
+                                        ((shifted + 0x0FFFU + ((shifted >> 13) & 1U)) >> 13));
     }
     if (magnitude < 0x33000000U) {  // below half of the smallest subnormal
       return static_cast<std::uint16_t>(sign);

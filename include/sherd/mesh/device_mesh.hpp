@@ -21,8 +21,9 @@ class DeviceMesh {
   /// A mesh of `nodes` x `local_size` whose ranks are numbered node by node. Throws ArgumentError
   /// unless both are positive.
   DeviceMesh(int nodes, int local_size);
-  /// A mesh from each rank's node: `node_of_rank[r]`, nodes numbered from 0. Throws ConfigError when
-  /// the nodes hold different numbers of ranks (the message says which and what to ask for instead).
+  /// A mesh from each rank's node: `node_of_rank[r]`, nodes numbered from 0. Throws ConfigError
+  /// when the nodes hold different numbers of ranks (the message says which and what to ask for
+  /// instead).
   explicit DeviceMesh(std::vector<int> node_of_rank);
 
   [[nodiscard]] int size() const noexcept { return nodes_ * local_size_; }
