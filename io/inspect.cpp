@@ -14,25 +14,25 @@ namespace {
 
 namespace fs_std = std::filesystem;
 
-void require_directory(const fs_std::path& directory) {
-  if (!fs_std::is_directory(directory)) {
-    throw IoError(fmt::format("'{}' is not a directory", directory.string()));
+std::vector<CheckpointInfo> scan(const fs_std::path& directory) {
+  try {
+    return scan_folders(directory);
+  } catch (const fs_std::filesystem_error& error) {
+    throw IoError(fmt::format("cannot list '{}': {}", directory.string(), error.code().message()));
   }
 }
 
 }  // namespace
 
 std::vector<CheckpointInfo> list_checkpoints(const fs_std::path& directory) {
-  require_directory(directory);
-  return scan_folders(directory);
+  return scan(directory);
 }
 
 fs_std::path resolve_checkpoint(const fs_std::path& path) {
-  require_directory(path);
   if (fs_std::exists(path / "COMMITTED.json")) {
     return path;
   }
-  const std::vector<CheckpointInfo> found = scan_folders(path);
+  const std::vector<CheckpointInfo> found = scan(path);
   for (auto info = found.rbegin(); info != found.rend(); ++info) {
     if (info->committed) {
       return info->path;

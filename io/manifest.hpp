@@ -72,7 +72,7 @@ struct Manifest {
   std::string uuid;
   std::string host;  ///< of the process that writes this file
   std::int64_t pid = 0;
-  std::int64_t started = 0;  ///< that process, in ticks (process_start())
+  std::int64_t started = 0;       ///< that process, in ticks (process_start())
   std::vector<FileRecord> files;  ///< index.h5 first
   std::vector<TensorRecord> tensors;
   std::vector<BlobRecord> blobs;

@@ -98,8 +98,22 @@ double bare_copy(Communicator& world, const sherd::dtensor::StateDict& state, st
 }
 
 struct Times {
+  double first_stall = 0;
   std::vector<double> stall, commit, bare, copy, load;
 };
+
+void print(const Communicator& world, const Options& options, const Times& times) {
+  const double gigabytes = static_cast<double>(options.mib) * world.size() * (1 << 20) * 1e-9;
+  fmt::print(
+      "{{\"bench\":\"checkpoint\",\"ranks\":{},\"tensors\":{},\"bytes\":{:.0f},\"first_stall_s\":"
+      "{:.4f},\"stall_s\":{:.4f},\"memcpy_s\":{:.4f},\"commit_s\":{:.4f},\"commit_gbps\":{:.3f},"
+      "\"bare_write_s\":{:.4f},\"bare_write_gbps\":{:.3f},\"commit_over_bare\":{:.3f},"
+      "\"load_s\":{:.4f}}}\n",
+      world.size(), options.tensors, gigabytes * 1e9, times.first_stall, median(times.stall),
+      median(times.copy), median(times.commit), gigabytes / median(times.commit),
+      median(times.bare), gigabytes / median(times.bare), median(times.commit) / median(times.bare),
+      median(times.load));
+}
 
 void run(const Options& options) {
   auto comms = sherd::comm::make_mesh_comms();
@@ -109,7 +123,6 @@ void run(const Options& options) {
   buffer.reserve(static_cast<std::size_t>(options.mib) << 20);
   sherd::io::Checkpointer checkpointer(comms, {.directory = options.directory, .keep_last = 2});
   Times times;
-  double first_stall = 0;
   for (int i = 0; i <= options.repetitions; ++i) {
     world.barrier();
     const Clock::time_point start = Clock::now();
@@ -118,7 +131,7 @@ void run(const Options& options) {
     const double commit = slowest(world, seconds_since(start));
     const double stall = slowest(world, ticket.stall_seconds());
     if (i == 0) {
-      first_stall = stall;
+      times.first_stall = stall;
       bare_copy(world, state, buffer.data());
       continue;
     }
@@ -131,16 +144,7 @@ void run(const Options& options) {
     times.load.push_back(slowest(world, seconds_since(load_start)));
   }
   if (world.rank() == 0) {
-    const double gigabytes = static_cast<double>(options.mib) * world.size() * (1 << 20) * 1e-9;
-    fmt::print(
-        "{{\"bench\":\"checkpoint\",\"ranks\":{},\"tensors\":{},\"bytes\":{:.0f},\"first_stall_s\":"
-        "{:.4f},\"stall_s\":{:.4f},\"memcpy_s\":{:.4f},\"commit_s\":{:.4f},\"commit_gbps\":{:.3f},"
-        "\"bare_write_s\":{:.4f},\"bare_write_gbps\":{:.3f},\"commit_over_bare\":{:.3f},"
-        "\"load_s\":{:.4f}}}\n",
-        world.size(), options.tensors, gigabytes * 1e9, first_stall, median(times.stall),
-        median(times.copy), median(times.commit), gigabytes / median(times.commit),
-        median(times.bare), gigabytes / median(times.bare),
-        median(times.commit) / median(times.bare), median(times.load));
+    print(world, options, times);
   }
 }
 

@@ -13,8 +13,8 @@
 /// Reading checkpoints from one process, without MPI ranks: `sherd ckpt`, `sherd generate`.
 namespace sherd::io {
 
-/// All step folders of a checkpoint directory, oldest first, then (not committed) the hidden folders
-/// of saves in flight or interrupted. Throws IoError when the directory does not exist.
+/// All step folders of a checkpoint directory, oldest first, then (not committed) the hidden
+/// folders of saves in flight or interrupted. Throws IoError when the directory does not exist.
 [[nodiscard]] std::vector<CheckpointInfo> list_checkpoints(const std::filesystem::path& directory);
 
 /// Resolves what a user names: a step folder, or a checkpoint directory (its newest committed one).

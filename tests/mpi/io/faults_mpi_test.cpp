@@ -6,9 +6,9 @@
 
 #include "io/commit.hpp"
 #include "io/file_ops.hpp"
-#include "support/checkpoint_world.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
+#include "support/checkpoint_world.hpp"
 #include "support/fault_file_system.hpp"
 
 namespace sherd::io::test {
@@ -148,8 +148,11 @@ TEST_F(Faults, ACommitThatCannotRenameFailsOnAllRanks) {
   expect_recovery(checkpointer);
 }
 
-TEST_F(Faults, ADamagedCheckpointIsSetAsideAndAnOlderOneLoaded) {
-  const std::vector<std::function<void(const std::filesystem::path&)>> damages = {
+using Damage = std::function<void(const std::filesystem::path&)>;
+
+/// Ways a checkpoint folder goes bad.
+std::vector<Damage> all_damages() {
+  return {
       [](const auto& folder) {  // a flipped bit in the data
         const Manifest manifest = read_manifest(folder / "COMMITTED.json");
         const PieceRecord& piece = manifest.tensors.front().pieces.back();
@@ -172,9 +175,12 @@ TEST_F(Faults, ADamagedCheckpointIsSetAsideAndAnOlderOneLoaded) {
                                      std::filesystem::file_size(folder / "COMMITTED.json") / 2);
       },
       [](const auto& folder) { std::filesystem::resize_file(folder / "COMMITTED.json", 0); }};
+}
+
+TEST_F(Faults, ADamagedCheckpointIsSetAsideAndAnOlderOneLoaded) {
   Checkpointer checkpointer(comms_, {.directory = directory_.path()}, faults_);
   dtensor::StateDict state = make_state(ranks_, Cut::even);
-  for (const auto& damage : damages) {
+  for (const Damage& damage : all_damages()) {
     for (const int number : {1, 2}) {
       fill(state, static_cast<std::uint64_t>(number));
       checkpointer.save_async(number, state).wait();

@@ -2,9 +2,9 @@
 
 #include <fstream>
 
-#include "support/checkpoint_world.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
+#include "support/checkpoint_world.hpp"
 
 namespace sherd::io::test {
 namespace {
