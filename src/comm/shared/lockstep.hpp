@@ -9,13 +9,15 @@ namespace sherd::comm {
 
 /// The step protocol under all shared-memory collectives. A step is
 ///
-///   open()      returns this rank's staging memory once all ranks have finished the last step but
-///   one publish()   says what this rank is doing and that its staging memory is filled await()
-///   until all ranks have published this step; throws if they do not do the same thing
+///   open()      this rank's staging memory for the step
+///   publish()   says what this rank is doing and that its staging memory is filled
+///   await()     until all ranks have published this step; throws if they do not do the same thing
 ///   ...         read the peers' staging memory
-///   close()     says that this rank has read what it wanted
+///   close()     the step is over for this rank
 ///
-/// Two staging buffers a rank take turns, so a rank waits for its peers once a step, not twice.
+/// Two staging buffers a rank take turns. Whoever has published step s has read what it wanted of
+/// step s-1, so that after await() of step s the buffers of step s-1, which are those of step s+1,
+/// are free: one wait a step is enough.
 class Lockstep {
  public:
   explicit Lockstep(std::shared_ptr<SharedTeam> team);
@@ -27,7 +29,7 @@ class Lockstep {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const Peers& peers() const noexcept { return peers_; }
 
-  std::byte* open(const Operation& operation);
+  [[nodiscard]] std::byte* open() const noexcept;
   void publish(const Operation& operation) noexcept;
   void await(const Operation& operation);
   [[nodiscard]] const std::byte* staged_by(int rank) const noexcept;

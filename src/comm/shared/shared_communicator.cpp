@@ -31,7 +31,6 @@ Operation SharedCommunicator::located(Operation operation, const void* data,
 }
 
 bool SharedCommunicator::announce(const Operation& operation) {
-  steps_.open(operation);
   steps_.publish(operation);
   steps_.await(operation);
   for (int peer = 0; peer < size(); ++peer) {
@@ -108,7 +107,7 @@ void SharedCommunicator::gather_staged(const std::byte* shard, std::byte* full, 
   do {
     const std::size_t n = std::min(steps_.capacity(), bytes - begin);
     const auto place = [&](int r) { return full + bytes * static_cast<std::size_t>(r) + begin; };
-    std::byte* staged = steps_.open(operation);
+    std::byte* staged = steps_.open();
     stage(staged, shard + begin, n);
     steps_.publish(operation);
     if (!placed) {
@@ -133,7 +132,7 @@ Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, i
   std::size_t begin = 0;
   do {
     const std::size_t n = std::min(steps_.capacity(), bytes - begin);
-    std::byte* staged = steps_.open(operation);
+    std::byte* staged = steps_.open();
     if (rank() == root) {
       stage(staged, memory + begin, n);
     }
@@ -150,7 +149,6 @@ Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, i
 
 void SharedCommunicator::barrier() {
   const Operation operation{OperationKind::barrier};
-  steps_.open(operation);
   steps_.publish(operation);
   steps_.await(operation);
   steps_.close();

@@ -47,7 +47,7 @@ void SharedCommunicator::scatter_staged(const std::byte* full, std::byte* shard,
   do {
     const std::size_t n = std::min(chunk, operation.count - begin);
     const auto piece = [&](std::size_t r) { return full + (r * operation.count + begin) * width; };
-    std::byte* staged = steps_.open(operation);
+    std::byte* staged = steps_.open();
     for (std::size_t peer = 0; peer < ranks; ++peer) {
       if (peer != me) {
         stage(staged + peer * chunk * width, piece(peer), n * width);
@@ -82,7 +82,7 @@ Work SharedCommunicator::all_reduce(const void* in, void* out, std::size_t count
 /// Every rank reduces everything: one synchronisation.
 void SharedCommunicator::reduce_small(const std::byte* in, std::byte* out,
                                       const Operation& operation) {
-  copy_bytes(steps_.open(operation), in, operation.count * size_of(operation.dtype));
+  copy_bytes(steps_.open(), in, operation.count * size_of(operation.dtype));
   steps_.publish(operation);
   steps_.await(operation);
   std::vector<const void*> inputs;
@@ -111,7 +111,7 @@ void SharedCommunicator::reduce_chunk(const std::byte* in, std::byte* out, std::
   const std::size_t width = size_of(operation.dtype);
   const EvenParts parts(count, ranks, width);
 
-  std::byte* staged = steps_.open(operation);
+  std::byte* staged = steps_.open();
   stage(staged, in, parts.begin(me) * width);
   stage(staged + parts.end(me) * width, in + parts.end(me) * width,
         (count - parts.end(me)) * width);
@@ -127,7 +127,7 @@ void SharedCommunicator::reduce_chunk(const std::byte* in, std::byte* out, std::
   steps_.close();
 
   const Destination destination = destination_of(operation.count * width);
-  stage(steps_.open(operation), result, parts.size(me) * width);
+  stage(steps_.open(), result, parts.size(me) * width);
   steps_.publish(operation);
   steps_.await(operation);
   for (std::size_t peer = 0; peer < ranks; ++peer) {
