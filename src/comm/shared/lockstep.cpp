@@ -48,15 +48,17 @@ std::byte* Lockstep::staging(int rank) const noexcept {
 
 template <class Cells>
 void Lockstep::await_cells(const Cells& cells, std::uint64_t epoch, const Operation& operation) {
-  if (broken_) {
-    throw CommError("a collective failed before (this communicator cannot be used any more)");
-  }
   broken_ = true;
   peers_.await_all(cells, epoch, [&] { return to_string(operation); });
   broken_ = false;
 }
 
-std::byte* Lockstep::open() const noexcept { return staging(peers_.rank()); }
+std::byte* Lockstep::open() const {
+  if (broken_) {
+    throw CommError("a collective failed before (this communicator cannot be used any more)");
+  }
+  return staging(peers_.rank());
+}
 
 void Lockstep::publish(const Operation& operation) noexcept {
   Mailbox& mine = mailbox(peers_.rank());

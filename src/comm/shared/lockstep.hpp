@@ -9,7 +9,7 @@ namespace sherd::comm {
 
 /// The step protocol under all shared-memory collectives. A step is
 ///
-///   open()      this rank's staging memory for the step
+///   open()      this rank's staging memory for the step; throws after a step that has failed
 ///   publish()   says what this rank is doing and that its staging memory is filled
 ///   await()     until all ranks have published this step; throws if they do not do the same thing
 ///   ...         read the peers' staging memory
@@ -29,7 +29,7 @@ class Lockstep {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const Peers& peers() const noexcept { return peers_; }
 
-  [[nodiscard]] std::byte* open() const noexcept;
+  std::byte* open() const;
   void publish(const Operation& operation) noexcept;
   void await(const Operation& operation);
   [[nodiscard]] const std::byte* staged_by(int rank) const noexcept;

@@ -31,6 +31,7 @@ Operation SharedCommunicator::located(Operation operation, const void* data,
 }
 
 bool SharedCommunicator::announce(const Operation& operation) {
+  steps_.open();
   steps_.publish(operation);
   steps_.await(operation);
   for (int peer = 0; peer < size(); ++peer) {
@@ -149,6 +150,7 @@ Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, i
 
 void SharedCommunicator::barrier() {
   const Operation operation{OperationKind::barrier};
+  steps_.open();
   steps_.publish(operation);
   steps_.await(operation);
   steps_.close();
