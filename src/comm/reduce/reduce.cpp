@@ -11,7 +11,7 @@
 namespace sherd::comm {
 namespace {
 
-constexpr std::size_t kBlockBytes = 8192;
+constexpr std::size_t kBlockBytes = 4096;
 
 /// Block by block through memory that stays in the first cache, from there past the caches.
 void reduce_streaming(ReduceKernel kernel, std::byte* out, std::span<const void* const> inputs,
