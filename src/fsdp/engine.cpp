@@ -1,3 +1,6 @@
+// Longer than usual: the whole life of a group, from gather to update, in the order it happens. Setting
+// the engine up is engine_setup.cpp.
+
 #include "fsdp/engine.hpp"
 
 #include <algorithm>
