@@ -1,0 +1,170 @@
+// TrainingRun: the steps and the end.
+#include "train/training_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+
+#include "sherd/autograd/functional.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/train/trainer.hpp"
+
+namespace sherd::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// For tests: SHERD_TEST_THROW=rank:step makes that rank fail in the forward of that step.
+void throw_if_told(int rank, std::int64_t step) {
+  const char* told = std::getenv("SHERD_TEST_THROW");
+  if (told != nullptr && fmt::format("{}:{}", rank, step) == told) {
+    throw Error(
+        fmt::format("forward of step {} failed (SHERD_TEST_THROW={} asked for it)", step, told));
+  }
+}
+
+const char* to_text(io::SavePhase phase) {
+  switch (phase) {
+    case io::SavePhase::staging:
+      return "staging";
+    case io::SavePhase::staged:
+      return "writing";
+    case io::SavePhase::written:
+      return "syncing";
+    case io::SavePhase::durable:
+      return "committing";
+    case io::SavePhase::committed:
+      return "saved";
+    case io::SavePhase::failed:
+      return "failed";
+  }
+  return "";
+}
+
+void require_finite(std::int64_t step, double loss, double norm) {
+  if (!std::isfinite(loss) || !std::isfinite(norm)) {
+    throw ConfigError(fmt::format(
+        "step {}: loss {} and gradient norm {} (the update would destroy the weights; nothing was "
+        "changed). Try: a lower optimizer.learning_rate, or training.max_grad_norm=1.0",
+        step, loss, norm));
+  }
+}
+
+}  // namespace
+
+int TrainingRun::run() {
+  while (step_ < config_.training.steps && !stopped_) {
+    const StepMetrics metrics = do_step();
+    if (runtime_.rank() == 0) {
+      metrics_->write(metrics);
+      console_->step(metrics, checkpoint_text());
+    }
+  }
+  return finish();
+}
+
+double TrainingRun::forward_backward() {
+  const std::int64_t sequences = config_.training.global_batch_size;
+  const SequenceRange share = rank_share(sequences, runtime_.size(), runtime_.rank());
+  const std::int64_t most = rank_share(sequences, runtime_.size(), 0).count;
+  const std::int64_t micro = config_.training.micro_batch_size;
+  const double weight = 1.0 / static_cast<double>(sequences * config_.data.sequence_length);
+  double loss_sum = 0.0;
+  // Every rank makes as many forwards as the one with most sequences; some of them empty.
+  for (std::int64_t done = 0; done < most; done += micro) {
+    const std::int64_t count = std::clamp<std::int64_t>(share.count - done, 0, micro);
+    const Batch batch = data_->batch(step_, {share.first + std::min(done, share.count), count});
+    throw_if_told(runtime_.rank(), step_ + 1);
+    // The logits are held by the loss alone, so that their gradient can take their place.
+    const autograd::Variable loss =
+        autograd::cross_entropy((*model_)(autograd::Variable(batch.tokens)), batch.targets, weight);
+    loss_sum += *loss.data().data<double>();
+    model_->set_is_last_backward(done + micro >= most);
+    model_->backward(loss);
+  }
+  return loss_sum;
+}
+
+StepMetrics TrainingRun::do_step() {
+  const Clock::time_point start = Clock::now();
+  optimizer_->zero_grad();
+  fsdp::StepValues values{forward_backward(), stop_.requested() ? 1.0 : 0.0};
+  const double norm = model_->clip_grad_norm(config_.training.max_grad_norm, &values);
+  require_finite(step_ + 1, values.loss, norm);
+  const double rate = config_.schedule().at(step_);
+  optimizer_->set_learning_rate(rate);
+  optimizer_->step();
+  ++step_;
+  stopped_ = values.flag > 0.0;
+  StepMetrics metrics{step_, values.loss, norm, rate, 0.0, 0.0, memory_kinds(), 0.0};
+  if (save_is_due()) {
+    metrics.checkpoint_stall_seconds = save();
+  }
+  checkpointer_->poll();
+  metrics.step_seconds = seconds_since(start);
+  metrics.tokens_per_second =
+      static_cast<double>(config_.training.global_batch_size * config_.data.sequence_length) /
+      metrics.step_seconds;
+  return metrics;
+}
+
+bool TrainingRun::save_is_due() const {
+  const std::int64_t interval = config_.fsdp_config.checkpoint_interval;
+  return (interval > 0 && step_ % interval == 0) || stopped_ || step_ == config_.training.steps;
+}
+
+double TrainingRun::save() {
+  const Clock::time_point start = Clock::now();
+  state_.common["trainer"] = to_json(progress());
+  if (checkpointer_->save_async(step_, state_)
+          .valid()) {  // invalid: skipped, the last is in flight
+    saved_step_ = step_;
+  }
+  return seconds_since(start);
+}
+
+int TrainingRun::finish() {
+  if (checkpointer_->last().valid()) {
+    checkpointer_->last().wait();
+  }
+  if (step_ != saved_step_) {  // when_busy: skip left the last step out
+    static_cast<void>(save());
+    checkpointer_->last().wait();
+  }
+  if (console_) {
+    console_->finish();
+  }
+  if (stopped_ && step_ < config_.training.steps) {
+    say(fmt::format("stopped by signal after step {}, saved; run the same command to go on",
+                    step_));
+    return kStoppedEarly;
+  }
+  say(fmt::format("done: {} steps, last checkpoint of step {} in {}", step_, saved_step_,
+                  config_.fsdp_config.checkpoint_dir.string()));
+  return 0;
+}
+
+std::string TrainingRun::checkpoint_text() const {
+  const io::SaveTicket last = checkpointer_->last();
+  return last.valid() ? fmt::format("step {} {}", last.step(), to_text(last.phase())) : "";
+}
+
+std::map<std::string, std::uint64_t> TrainingRun::memory_kinds() const {
+  return {
+      {"parameters", memory_.parameters},     {"compute_parameters", memory_.compute_parameters},
+      {"gradients", memory_.gradients},       {"optimizer_state", memory_.optimizer_state},
+      {"gather_slots", memory_.gather_slots}, {"reduction_slots", memory_.reduction_slots}};
+}
+
+int run_training(runtime::Runtime& runtime, const TrainConfig& config) {
+  return TrainingRun(runtime, config).run();
+}
+
+}  // namespace sherd::train

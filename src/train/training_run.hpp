@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sherd/comm/mesh_comms.hpp"
+#include "sherd/fsdp/fully_shard.hpp"
+#include "sherd/io/checkpointer.hpp"
+#include "sherd/optim/optimizer.hpp"
+#include "sherd/runtime/runtime.hpp"
+#include "sherd/train/config.hpp"
+#include "sherd/train/console.hpp"
+#include "sherd/train/data_source.hpp"
+#include "sherd/train/metrics.hpp"
+#include "sherd/train/stop_signal.hpp"
+#include "train/trainer_state.hpp"
+
+namespace sherd::train {
+
+/// One run of `sherd train`: everything it holds, made and resumed by the constructor (collective).
+class TrainingRun {
+ public:
+  TrainingRun(runtime::Runtime& runtime, const TrainConfig& config);
+
+  /// Steps until all are done or a signal came; returns the exit code. Collective.
+  int run();
+
+ private:
+  // training_setup.cpp
+  void write_config();
+  void open_data();
+  void make_sharded_model();
+  void refuse_to_overwrite();
+  void resume();
+  void open_outputs();
+  [[nodiscard]] Progress progress() const;
+  void say(const std::string& text);
+
+  // training_run.cpp
+  [[nodiscard]] double forward_backward();
+  [[nodiscard]] StepMetrics do_step();
+  [[nodiscard]] bool save_is_due() const;
+  double save();
+  int finish();
+  [[nodiscard]] std::string checkpoint_text() const;
+  [[nodiscard]] std::map<std::string, std::uint64_t> memory_kinds() const;
+  [[nodiscard]] comm::Communicator& world() { return *comms_.world; }
+
+  runtime::Runtime& runtime_;
+  const TrainConfig& config_;
+  comm::MeshComms comms_;
+  std::optional<DataSource> data_;
+  std::optional<fsdp::ShardedModel> model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  dtensor::StateDict state_;
+  fsdp::MemoryReport memory_;
+  std::optional<io::Checkpointer> checkpointer_;
+  std::optional<MetricsWriter> metrics_;
+  std::optional<Console> console_;
+  StopSignal stop_;
+  std::int64_t step_ = 0;
+  std::int64_t saved_step_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace sherd::train
