@@ -1,11 +1,9 @@
-// Longer than usual: the whole life of a group, from gather to update, in the order it happens.
-// Setting the engine up is engine_setup.cpp.
-
+// Engine: gathering, the hooks around forward and backward, and updates.
 #include "fsdp/engine.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <functional>
+#include <utility>
 
 #include "sherd/autograd/function.hpp"
 #include "sherd/autograd/functional.hpp"

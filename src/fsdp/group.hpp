@@ -43,6 +43,11 @@ struct GroupSet {
 [[nodiscard]] std::string group_label(const char* operation, const GroupSet& set,
                                       std::size_t group);
 
+/// A parameter's place in its buffer.
+[[nodiscard]] inline Tensor view_of(const Tensor& buffer, const ParameterSlot& slot) {
+  return buffer.slice(slot.offset, slot.numel).reshape(slot.shape);
+}
+
 /// Ring slot of a group's transient buffers: the root has one of its own (the last), the others
 /// take turns.
 [[nodiscard]] inline std::size_t ring_slot(std::size_t group, std::size_t ring) {
