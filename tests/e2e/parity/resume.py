@@ -40,6 +40,16 @@ class Resume(ReferenceTest):
                 with self.subTest(saved=(saved_np, saved_strategy), now=(np, strategy)):
                     self.go_on_from_step_5(np, strategy)
 
+    def test_two_nodes_to_one(self):
+        """Two nodes of two ranks write a file each and gather over MPI; three ranks of one go on."""
+        self.reference_config()
+        self.train(np=4, env={"SHERD_TEST_NODES": "2"})
+        self.losses_close_to_reference(1)
+        shards = self.folder / "ckpt" / "step-00000005" / "shards"
+        self.assertEqual(sorted(shard.name for shard in shards.iterdir()),
+                         ["node-00000.h5", "node-00001.h5"])
+        self.go_on_from_step_5(3, "FULL_SHARD")
+
     def test_damaged_newest_checkpoint_is_set_aside(self):
         self.reference_config()
         self.train(np=2)
