@@ -2,6 +2,9 @@
 # current folder and offers the steps they share.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# Asked before OMP_NUM_THREADS is set, which nproc would take for the answer.
+cores=$(env -u OMP_NUM_THREADS nproc)
+
 # Ranks of one machine as any user, more of them than cores, one thread each.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -34,4 +37,4 @@ configure() {
   cmake --preset "$1" -G Ninja "${launcher[@]}" "${@:2}"
 }
 
-build() { cmake --build "build/$1" --parallel "$(nproc)" "${@:2}"; }
+build() { cmake --build "build/$1" --parallel "$cores" "${@:2}"; }

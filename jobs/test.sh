@@ -13,7 +13,7 @@ failed=0
 run_tests() {
   local folder=$1
   shift
-  ctest --test-dir "build/$folder" --no-tests=error -j "$(nproc)" "$@" 2>&1 |
+  ctest --test-dir "build/$folder" --no-tests=error -j "$cores" "$@" 2>&1 |
     tee "build/$folder/ctest.log" || failed=1
 }
 
