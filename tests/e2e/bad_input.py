@@ -133,7 +133,7 @@ class BadInput(ProgramTest):
         done = self.sherd("train", self.config(), env={"SHERD_TEST_THROW": f"{guilty}:2"})
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("forward of step 2 failed", done.stderr)
-        self.assertRegex(done.stderr, r"\(\S*trainer\S*\.cpp:\d+\)")
+        self.assertRegex(done.stderr, r"\(\S*train\S*\.cpp:\d+\)")
         if NP > 1:
             self.assertRegex(done.stderr, rf"\[rank {guilty} @ \S+\] error: ")
 
