@@ -24,8 +24,13 @@ std::int64_t process_start(std::int64_t pid) {
     return 0;
   }
   std::istringstream fields(line.substr(name_end + 1));
+  char state = 'X';
+  fields >> state;
+  if (state == 'Z' || state == 'X') {  // killed, and nobody has asked for its exit code yet
+    return 0;
+  }
   std::string skipped;
-  for (int i = 0; i < 19; ++i) {
+  for (int i = 0; i < 18; ++i) {
     fields >> skipped;
   }
   std::int64_t start = 0;

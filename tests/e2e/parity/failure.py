@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from reference_run import ReferenceTest
 from program import MPIEXEC, NP, PROGRAM
@@ -57,6 +58,19 @@ class Failure(ReferenceTest):
                 pass
         process.wait()
         process.stdout.close()
+        deadline = time.monotonic() + 30
+        while any(self.is_alive(pid) for pid in ranks.stdout.split()):
+            self.assertLess(time.monotonic(), deadline, "the killed ranks live on")
+            time.sleep(0.02)
+
+    @staticmethod
+    def is_alive(pid):
+        """Zombies are dead: their parent has not looked yet."""
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 if __name__ == "__main__":
