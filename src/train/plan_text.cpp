@@ -42,7 +42,6 @@ std::string plan_text(const runtime::Topology& topology, const TrainConfig& conf
   const fsdp::ShardingPlan plan =
       fsdp::plan_sharding(*model, fsdp_options(config),
                           {.world_size = topology.size,
-                           .rank = topology.rank,
                            .shared_memory = shared,
                            .local_size = topology.ranks_per_node.front(),
                            .optimizer_slots = optimizer_slots(config.optimizer)});

@@ -109,7 +109,6 @@ struct ShardingPlan {
 };
 struct PlanInput {
   int world_size = 1;
-  int rank = 0;
   bool shared_memory = true;  ///< all ranks on one node
   int local_size = 1;
   int optimizer_slots = 2;  ///< AdamW 2, SGD with momentum 1

@@ -7,8 +7,8 @@
 
 namespace sherd::fsdp {
 
-/// Bytes one rank holds, by kind. What lies in memory shared by a node is counted by the share each
-/// rank owns, except `gathered`, which says what the whole node holds at most beyond the shards.
+/// Bytes one rank holds, by kind. Of parameters in memory a node shares, a rank counts its own
+/// piece; reduction slots are its own whole gradients there.
 struct MemoryReport {
   std::size_t parameters = 0;  ///< master shard
   std::size_t compute_parameters =

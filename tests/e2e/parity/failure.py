@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from reference_run import ReferenceTest
-from program import MPIEXEC, NP, PROGRAM
+from program import MPIEXEC, NP, PROGRAM, children_of
 
 SECONDS_TO_END = 10
 
@@ -49,17 +49,18 @@ class Failure(ReferenceTest):
 
     def kill_all(self, process):
         """SIGKILL to the launcher and to every rank it started."""
-        ranks = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
+        ranks = children_of(process.pid)
+        self.assertGreaterEqual(len(ranks), 2)
         os.kill(process.pid, signal.SIGKILL)
-        for pid in ranks.stdout.split():
+        for pid in ranks:
             try:
-                os.kill(int(pid), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
         process.wait()
         process.stdout.close()
         deadline = time.monotonic() + 30
-        while any(self.is_alive(pid) for pid in ranks.stdout.split()):
+        while any(self.is_alive(pid) for pid in ranks):
             self.assertLess(time.monotonic(), deadline, "the killed ranks live on")
             time.sleep(0.02)
 

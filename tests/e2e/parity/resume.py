@@ -11,7 +11,7 @@ import h5py
 import numpy
 
 from reference_run import STRATEGIES, ReferenceTest
-from program import MPIEXEC, PROGRAM, REFERENCE
+from program import MPIEXEC, PROGRAM, REFERENCE, children_of
 
 
 class Resume(ReferenceTest):
@@ -98,8 +98,7 @@ class Resume(ReferenceTest):
             stderr=subprocess.STDOUT, text=True)
         self.wait_for_steps(process, 3)
         # One rank is told; all of them stop after the same step.
-        ranks = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
-        os.kill(int(ranks.stdout.split()[-1]), signal.SIGTERM)
+        os.kill(children_of(process.pid)[-1], signal.SIGTERM)
         output = process.communicate(timeout=60)[0]
         self.assertEqual(process.returncode, 85, output)
         done = len(self.metrics())

@@ -38,7 +38,6 @@ TEST(Memory, MeasuredBytesEqualThePlan) {
             const auto net = std::make_shared<OddModel>(testing::OddModelOptions{});
             const ShardingPlan plan = plan_sharding(*net, options,
                                                     {.world_size = ranks,
-                                                     .rank = world.rank(),
                                                      .shared_memory = memory == Memory::shared,
                                                      .local_size = ranks,
                                                      .optimizer_slots = 2});
@@ -57,7 +56,7 @@ TEST(Memory, MeasuredBytesEqualThePlan) {
 TEST(Memory, FullShardOnFourRanksHoldsAQuarterOfEach) {
   OddModel net({});
   const PlanInput four{
-      .world_size = 4, .rank = 0, .shared_memory = true, .local_size = 4, .optimizer_slots = 2};
+      .world_size = 4, .shared_memory = true, .local_size = 4, .optimizer_slots = 2};
   const ShardingPlan plan = plan_sharding(net, options_of(ShardingStrategy::full_shard), four);
   std::size_t numel = 0;
   for (const GroupReport& group : plan.groups) {
@@ -77,7 +76,7 @@ TEST(Memory, SeparateMemoryHoldsTwoLargestGroupsAndTheRoot) {
   OddModel net({});
   const ShardingPlan plan = plan_sharding(
       net, options_of(ShardingStrategy::full_shard),
-      {.world_size = 4, .rank = 0, .shared_memory = false, .local_size = 1, .optimizer_slots = 2});
+      {.world_size = 4, .shared_memory = false, .local_size = 1, .optimizer_slots = 2});
   std::int64_t largest = 0;
   for (std::size_t g = 1; g < plan.groups.size(); ++g) {
     largest = std::max(largest, plan.groups[g].buffer_numel);
