@@ -3,32 +3,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/dtensor/state_dict.hpp"
+#include "sherd/fsdp/fully_shard_options.hpp"
 #include "sherd/fsdp/memory_report.hpp"
-#include "sherd/fsdp/mixed_precision.hpp"
-#include "sherd/fsdp/sharding_strategy.hpp"
+#include "sherd/fsdp/sharding_plan.hpp"
 #include "sherd/nn/module.hpp"
 #include "sherd/tensor/sharded_parameters.hpp"
 
 namespace sherd::fsdp {
-
-struct FullyShardOptions {
-  ShardingStrategy strategy = ShardingStrategy::full_shard;
-  MixedPrecisionPolicy mixed_precision;
-  int prefetch_depth = 1;  ///< groups gathered ahead, in both directions; 0 to 8
-  std::uint64_t seed = 0;  ///< of the initial values
-  /// Which modules become groups of their own; default: every element of a ModuleList. What no
-  /// group claims is the root group.
-  std::function<bool(const std::string& name, const nn::Module& module)> wrap;
-  /// Gives elements [first, first + out.numel()) of a parameter its first values (1-D, master
-  /// dtype), called on each rank for what it holds; default: the parameter's InitSpec.
-  std::function<void(const std::string& name, std::int64_t first, const Tensor& out)> load;
-};
 
 /// Values a step adds up over all ranks beside the gradient norm.
 struct StepValues {
@@ -36,11 +22,24 @@ struct StepValues {
   double flag = 0.0;
 };
 
+/// Where the first non-finite value of a gradient came from; the same on all ranks.
+struct NonFinite {
+  std::string parameter;
+  std::int64_t index = 0;  ///< element of the parameter
+  int rank = -1;           ///< whose gradient held it; -1: the sum of finite ones overflowed
+  int micro_batch = 0;     ///< which backward() since zero_grad(), from 0
+};
+
+/// The norms clip_grad_norm knows.
+enum class NormType : std::uint8_t { one, two, three, infinity };
+
 class Engine;
 
 /// A module whose parameters, gradients and optimizer state are cut over the ranks. Holds the
 /// module; `comms` must outlive it. All members are collective over the ranks unless said
-/// otherwise: every rank calls them in the same order. Not thread-safe.
+/// otherwise: every rank calls them in the same order. Not thread-safe. When forward or backward
+/// throws, every group is given back and gradients are forgotten before the exception passes on; if
+/// it was thrown on all ranks alike, the model can go on.
 class ShardedModel {
  public:
   ~ShardedModel();
@@ -49,25 +48,51 @@ class ShardedModel {
 
   /// Runs the module. Parameters are gathered group by group and given back behind it.
   [[nodiscard]] nn::Variable operator()(const nn::Variable& input);
+  /// Another way in than forward: `body` may call the module's children and its own parameters
+  /// (generation, a second head). The root group is gathered around it.
+  [[nodiscard]] nn::Variable run(const nn::Variable& input,
+                                 const std::function<nn::Variable(const nn::Variable&)>& body);
 
   /// Differentiates `loss` (this rank's share of it: shares are *summed* over ranks, so weigh it by
   /// 1 / total) and reduces every group's gradients as soon as they are complete; added to what
   /// earlier calls since zero_grad() left (micro-batches).
   void backward(const nn::Variable& loss);
 
-  /// Whether the next backward() is the last before the optimizer step (default true). NO_SHARD
-  /// reduces only then; calling backward() again after a last one without zero_grad() is an
-  /// ArgumentError there.
+  /// Whether the next backward() is the last before the optimizer step (default true). What earlier
+  /// ones leave out is FullyShardOptions::accumulation; NO_SHARD always keeps whole gradients until
+  /// the last. Where something was left out, calling backward() again after a last one without
+  /// zero_grad() is an ArgumentError.
   void set_is_last_backward(bool last);
 
-  /// The 2-norm of the whole model's gradient, the same bits on every rank. When it exceeds
+  /// The norm of the whole model's gradient, the same bits on every rank. When it exceeds
   /// `max_norm` (> 0), the optimizer will scale by max_norm / (norm + 1e-6). `values` are summed
   /// over the ranks in the same exchange. Throws CommError on every rank when the ranks'
   /// collectives differed.
-  double clip_grad_norm(double max_norm, StepValues* values = nullptr);
+  double clip_grad_norm(double max_norm, StepValues* values = nullptr,
+                        NormType type = NormType::two);
+  /// The first non-finite value the last clip_grad_norm() met, if any. Local.
+  [[nodiscard]] const std::optional<NonFinite>& non_finite() const;
+  /// A factor the loss carried (fp16 loss scaling): the optimizer and clip_grad_norm() divide by
+  /// it. Default 1. Local.
+  void set_loss_scale(double scale);
+
+  /// Gathers a group ahead of its use, in the background; the next use waits for it.
+  void unshard(const std::string& group);
+  /// Gives a group's whole parameters back.
+  void reshard(const std::string& group);
+  /// Groups to gather when `group` starts its forward (backward), in order, instead of the
+  /// recorded ones. An empty list: none.
+  void set_forward_prefetch(const std::string& group, const std::vector<std::string>& groups);
+  void set_backward_prefetch(const std::string& group, const std::vector<std::string>& groups);
+
+  /// Makes parameters trainable or frozen by `wanted` and lays the groups out anew, keeping all
+  /// values. Optimizers and state dictionaries made before are void: make new ones.
+  void set_requires_grad(const std::function<bool(const std::string& name)>& wanted);
 
   /// What optimizers are built from. Valid as long as the model. Local.
   [[nodiscard]] ShardedParameters& parameters();
+  /// Parameters left out by FullyShardOptions::ignore. Local.
+  [[nodiscard]] std::vector<nn::NamedParameter> ignored_parameters() const;
 
   /// "model.<name>" for every parameter: views of this rank's master shards. Local. After writing
   /// to them call parameters_changed().
@@ -76,7 +101,11 @@ class ShardedModel {
 
   /// Bytes this rank holds right now, counted at the allocations; optimizer_state is the caller's.
   [[nodiscard]] MemoryReport memory() const;
+  /// What was sent so far, by level and operation. Local.
+  [[nodiscard]] const TrafficReport& traffic() const;
   [[nodiscard]] std::vector<GroupReport> groups() const;
+  /// The plan this model was laid out by, for one step of `micro_batches`. Local.
+  [[nodiscard]] ShardingPlan plan(int micro_batches = 1) const;
   /// Gathers and reductions issued so far, for tests. Local.
   struct Counters {
     std::int64_t gathers = 0;
@@ -94,26 +123,14 @@ class ShardedModel {
 };
 
 /// Cuts `module` over all ranks of `comms`, gives every rank's part memory and first values.
-/// Collective. Throws ArgumentError when the module has no parameters, ConfigError for a strategy
-/// or dtype this version does not have.
+/// Collective. Throws ArgumentError when the module has no parameters, ConfigError for options that
+/// exclude each other and, on every rank, when the ranks' modules or options differ.
 [[nodiscard]] ShardedModel fully_shard(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
                                        FullyShardOptions options = {});
 
-/// What fully_shard would hold and move, computed from shapes alone: no memory, no communication.
-struct ShardingPlan {
-  std::vector<GroupReport> groups;
-  MemoryReport memory;  ///< of any one rank
-  std::size_t gathered_per_node =
-      0;  ///< most bytes of gathered parameters a node holds beyond the shards
-  TrafficReport traffic;
-};
-struct PlanInput {
-  int world_size = 1;
-  bool shared_memory = true;  ///< all ranks on one node
-  int local_size = 1;
-  int optimizer_slots = 2;  ///< AdamW 2, SGD with momentum 1
-};
-[[nodiscard]] ShardingPlan plan_sharding(nn::Module& module, const FullyShardOptions& options,
-                                         const PlanInput& input);
+/// The plan as a table, and bytes held now beside the planned ones. Local.
+[[nodiscard]] std::string print_sharding_plan(const ShardingPlan& plan);
+[[nodiscard]] std::string memory_summary(const ShardedModel& model,
+                                         std::size_t optimizer_state_bytes = 0);
 
 }  // namespace sherd::fsdp

@@ -8,6 +8,9 @@
 
 namespace sherd::fsdp {
 
+/// What of a parameter no two ranks may share: nothing, a row (last dimension), all of it.
+enum class ShardUnit : std::uint8_t { element, row, tensor };
+
 /// Where one parameter lies in its group's buffer.
 struct ParameterSlot {
   std::string name;
@@ -32,8 +35,11 @@ class GroupLayout {
   struct Entry {
     std::string name;
     Shape shape;
+    ShardUnit unit = ShardUnit::element;
   };
-  /// `alignment` in elements. Throws ArgumentError unless pieces and alignment are positive.
+  /// Where an entry asks for a coarser unit, the piece grows and gaps open so that no unit is cut
+  /// (a parameter stays contiguous). `alignment` in elements. Throws ArgumentError unless pieces
+  /// and alignment are positive.
   GroupLayout(const std::vector<Entry>& entries, int pieces, std::int64_t alignment);
 
   [[nodiscard]] const std::vector<ParameterSlot>& slots() const noexcept { return slots_; }
