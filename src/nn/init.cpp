@@ -80,6 +80,12 @@ void fill(const InitSpec& spec, Key key, std::int64_t first, std::span<T> out) {
 void fill_initial(const InitSpec& spec, std::uint64_t seed, std::string_view name,
                   std::int64_t first, const Tensor& out) {
   expect(first >= 0, "fill_initial: the first element's index is negative");
+  if (!is_floating(out.dtype())) {
+    expect(spec.kind == InitSpec::Kind::zeros,
+           "fill_initial: a tensor of a non-floating type can only start as zeros");
+    out.fill_zero();
+    return;
+  }
   const Key key = stream_key(seed, name);
   if (out.dtype() == DType::f64) {
     fill(spec, key, first, out.span<double>());

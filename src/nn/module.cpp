@@ -54,8 +54,10 @@ Variable Module::operator()(const Variable& input) {
   return hooks_.after ? hooks_.after(*this, output) : output;
 }
 
-Variable Module::register_parameter(std::string name, Shape shape, InitSpec init) {
-  Variable value(Tensor::meta(std::move(shape), DType::f32), true);
+Variable Module::register_parameter(std::string name, Shape shape, InitSpec init, DType dtype) {
+  expect(is_floating(dtype) || init.kind == InitSpec::Kind::zeros,
+         "a parameter of a non-floating type starts as zeros. Try: InitSpec::zeros(), and load it");
+  Variable value(Tensor::meta(std::move(shape), dtype), is_floating(dtype));
   register_shared(std::move(name), value, init);
   return value;
 }
@@ -97,10 +99,11 @@ std::vector<std::pair<std::string, Module*>> named_modules(Module& root) {
 void materialize(const Module& root, std::uint64_t seed, DType dtype) {
   for (NamedParameter& named : named_parameters(root)) {
     Variable& value = named.parameter.value;
-    const bool narrow = dtype != DType::f64;
-    const Tensor exact = Tensor::empty(value.shape(), narrow ? DType::f32 : DType::f64);
+    const DType wanted = is_floating(value.dtype()) ? dtype : value.dtype();
+    const bool narrow = wanted == DType::f16 || wanted == DType::bf16;
+    const Tensor exact = Tensor::empty(value.shape(), narrow ? DType::f32 : wanted);
     fill_initial(named.parameter.init, seed, named.name, 0, exact.reshape({exact.numel()}));
-    value.set_data(exact.dtype() == dtype ? exact : to_dtype(exact, dtype));
+    value.set_data(narrow ? to_dtype(exact, wanted) : exact);
   }
 }
 

@@ -22,6 +22,7 @@ struct InitSpec {
 
 /// Fills `out` (1-D, f32 or f64) with elements first, first+1, ... of parameter `name`. Each value
 /// is a function of (seed, name, element index) alone, so any cut over ranks gives the same model.
+/// An `out` of a non-floating type takes zeros only. Throws ArgumentError otherwise.
 void fill_initial(const InitSpec& spec, std::uint64_t seed, std::string_view name,
                   std::int64_t first, const Tensor& out);
 

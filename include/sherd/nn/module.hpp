@@ -56,8 +56,11 @@ class Module {
   [[nodiscard]] bool has_hooks() const noexcept { return hooks_.before || hooks_.after; }
 
  protected:
-  /// Declares a parameter (meta, f32, wants a gradient). Keep the returned Variable for forward().
-  [[nodiscard]] Variable register_parameter(std::string name, Shape shape, InitSpec init);
+  /// Declares a parameter (meta). Keep the returned Variable for forward(). A floating one wants a
+  /// gradient and takes the type the model computes in; any other (a quantised payload, say) keeps
+  /// `dtype`, never wants a gradient, and must be zeros until it is loaded.
+  [[nodiscard]] Variable register_parameter(std::string name, Shape shape, InitSpec init,
+                                            DType dtype = DType::f32);
   /// Declares that this module uses another module's parameter under `name` (tied weights). `init`
   /// counts only where no module before it (in declaration order) has the parameter.
   void register_shared(std::string name, const Variable& value, InitSpec init);
@@ -95,6 +98,7 @@ struct NamedParameter {
 [[nodiscard]] std::vector<std::pair<std::string, Module*>> named_modules(Module& root);
 
 /// Gives every parameter memory of its own and its initial values: for use without fully_shard.
+/// Floating parameters become `dtype`; others keep theirs.
 void materialize(const Module& root, std::uint64_t seed, DType dtype = DType::f32);
 
 }  // namespace sherd::nn
