@@ -37,7 +37,7 @@ class StateReader {
   }
 
   /// Fills digests of this rank's parts. Throws DamagedError, IoError.
-  void read_sharded(const std::vector<ReadPart>& parts, std::vector<std::int64_t>& digests) {
+  void read_parts(const std::vector<ReadPart>& parts, std::vector<std::int64_t>& digests) {
     for (const ReadPart& part : parts) {
       if (part.rank == rank_) {
         digests[part.digest] = crc32c(read(part.tensor, *part.piece, part.range));
@@ -164,7 +164,7 @@ class Load {
     std::unique_ptr<StateReader> reader;
     const auto damage = run_until_damaged(ranks_, [&] {
       reader = std::make_unique<StateReader>(ranks_, *files_, manifest_, layout, records_);
-      reader->read_sharded(parts, digests);
+      reader->read_parts(parts, digests);
       reader->read_replicated();
       if (same_size) {
         reader->read_blobs();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "io/crc32c.hpp"
 
@@ -15,11 +16,14 @@ void list_piece(const TensorLayout& tensor, ReadPart part, std::vector<ReadPart>
     part.range = dtensor::intersect(tensor.held[rank], {part.piece->first, part.piece->numel});
     if (part.range.numel > 0) {
       part.rank = static_cast<int>(rank);
+      part.replica = tensor.replica[rank];
       parts.push_back(part);
     }
   }
   std::sort(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end(),
-            [](const ReadPart& a, const ReadPart& b) { return a.range.first < b.range.first; });
+            [](const ReadPart& a, const ReadPart& b) {
+              return std::tie(a.replica, a.range.first) < std::tie(b.replica, b.range.first);
+            });
 }
 
 }  // namespace
@@ -32,7 +36,7 @@ std::vector<ReadPart> list_parts(const StateLayout& layout,
       continue;
     }
     for (const PieceRecord& piece : records[i]->pieces) {
-      list_piece(layout.tensors[i], {i, &piece, 0, {}, 0}, parts);
+      list_piece(layout.tensors[i], {i, &piece, 0, 0, {}, 0}, parts);
     }
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -50,8 +54,8 @@ std::optional<std::string> compare_digests(const std::vector<ReadPart>& parts,
     const TensorRecord& tensor = *records[first.tensor];
     std::uint32_t crc = 0;
     std::size_t end = i;
-    for (;
-         end < parts.size() && parts[end].piece == first.piece && parts[end].tensor == first.tensor;
+    for (; end < parts.size() && parts[end].piece == first.piece &&
+           parts[end].tensor == first.tensor && parts[end].replica == first.replica;
          ++end) {
       const std::uint64_t bytes =
           static_cast<std::uint64_t>(parts[end].range.numel) * size_of(tensor.dtype);

@@ -12,17 +12,19 @@
 
 namespace sherd::io {
 
-/// A part of a stored piece that one loading rank reads: the parts of all ranks make up the piece.
+/// A part of a stored piece that one loading rank reads. The parts of one replica make up the
+/// piece.
 struct ReadPart {
   std::size_t tensor = 0;  ///< index into the state's tensors
   const PieceRecord* piece = nullptr;
+  int replica = 0;
   int rank = 0;
   dtensor::FlatRange range;
   std::size_t digest = 0;  ///< index of its crc32c
 };
 
-/// Who reads what of every sharded tensor, in order of tensor, piece and element: the same list on
-/// all ranks. `records` is parallel to layout.tensors.
+/// Who reads what of every tensor that is not replicated, in order of tensor, piece, replica and
+/// element: the same list on all ranks. `records` is parallel to layout.tensors.
 [[nodiscard]] std::vector<ReadPart> list_parts(const StateLayout& layout,
                                                const std::vector<const TensorRecord*>& records);
 

@@ -110,11 +110,14 @@ class ManifestBuilder {
   TensorRecord tensor(std::size_t item) const {
     const TensorLayout& entry = layout_.tensors[item];
     const dtensor::ShardSpec& facts = entry.facts;
+    // Which ranks held a hybrid tensor means nothing to a reader: it is stored as a sharded one.
     TensorRecord record{entry.key,
                         facts.name,
                         facts.global_shape,
                         facts.dtype,
-                        facts.placement,
+                        facts.placement == dtensor::Placement::replicated
+                            ? dtensor::Placement::replicated
+                            : dtensor::Placement::sharded,
                         facts.requires_grad,
                         {},
                         {}};

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "sherd/base/error.hpp"
@@ -42,16 +43,38 @@ void check_names(const dtensor::StateDict& state) {
   }
 }
 
-/// The stored ranges from the held ones: the same when sharded, an even part of all when
-/// replicated.
+void share_replicas(TensorLayout& tensor) {
+  std::map<std::int64_t, std::vector<std::size_t>> holders;  // by first element
+  for (std::size_t rank = 0; rank < tensor.held.size(); ++rank) {
+    if (tensor.held[rank].numel > 0) {
+      holders[tensor.held[rank].first].push_back(rank);
+    }
+  }
+  const std::size_t replicas = holders.empty() ? 0 : holders.begin()->second.size();
+  for (const auto& [first, ranks] : holders) {
+    const dtensor::FlatRange range = tensor.held[ranks.front()];
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks.size() != replicas || tensor.held[ranks[i]] != range) {
+        throw ArgumentError(fmt::format(
+            "tensor '{}': ranges from element {} on are held by {} ranks, the first by {}, or in "
+            "two lengths (a hybrid tensor's ranges must all be held equally often)",
+            tensor.key, first, ranks.size(), replicas));
+      }
+      tensor.replica[ranks[i]] = static_cast<int>(i);
+      tensor.stored[ranks[i]] =
+          dtensor::even_part(range, static_cast<int>(ranks.size()), static_cast<int>(i));
+    }
+  }
+}
+
+/// The stored ranges from the held ones: where several ranks hold the same range (all of them when
+/// replicated, one of each node when hybrid), each writes an even part of it.
 void assign_stored(TensorLayout& tensor) {
   const std::int64_t total = tensor.facts.global_shape.numel();
-  const int ranks = static_cast<int>(tensor.held.size());
   tensor.stored = tensor.held;
-  if (tensor.facts.placement == dtensor::Placement::replicated) {
-    for (int rank = 0; rank < ranks; ++rank) {
-      tensor.stored[static_cast<std::size_t>(rank)] = dtensor::even_part({0, total}, ranks, rank);
-    }
+  tensor.replica.assign(tensor.held.size(), 0);
+  if (tensor.facts.placement != dtensor::Placement::sharded) {
+    share_replicas(tensor);
   }
   std::vector<dtensor::FlatRange> sorted = tensor.stored;
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
@@ -128,7 +151,7 @@ StateLayout gather_layout(comm::Communicator& world, const mesh::DeviceMesh& mes
     return all[static_cast<std::size_t>(mesh.piece(rank)) * mine.size() + at];
   };
   for (const auto& [key, tensor] : state.tensors) {
-    TensorLayout entry{key, tensor.spec, {}, {}};
+    TensorLayout entry{key, tensor.spec, {}, {}, {}};
     for (int rank = 0; rank < world.size(); ++rank) {
       entry.held.push_back({number(rank, column), number(rank, column + 1)});
     }

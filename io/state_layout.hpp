@@ -17,6 +17,7 @@ struct TensorLayout {
   dtensor::ShardSpec facts;                ///< offset and numel are this rank's
   std::vector<dtensor::FlatRange> held;    ///< what each rank has in memory
   std::vector<dtensor::FlatRange> stored;  ///< what each rank writes: a partition of the tensor
+  std::vector<int> replica;                ///< how many lower ranks hold the same range
 };
 
 struct BlobLayout {
@@ -43,7 +44,7 @@ void check_state(const dtensor::StateDict& state);
 
 /// Collective over `world` (whose ranks are pieces of `mesh`). All ranks must have equal shared
 /// signatures. Throws ArgumentError on all ranks when the ranges of a sharded tensor do not
-/// partition it.
+/// partition it, those of a hybrid one not equally many times.
 [[nodiscard]] StateLayout gather_layout(comm::Communicator& world, const mesh::DeviceMesh& mesh,
                                         const dtensor::StateDict& state);
 

@@ -46,10 +46,15 @@ class SharedDirectory {
 };
 
 /// How a test cuts its tensors over the ranks.
-enum class Cut { even, first_rank_only, last_is_empty, replicated };
+enum class Cut { even, first_rank_only, last_is_empty, hybrid, replicated };
 
-inline dtensor::FlatRange cut_range(Cut cut, std::int64_t total, int ranks, int rank) {
+inline dtensor::FlatRange cut_range(Cut cut, std::int64_t total, const Ranks& world) {
+  const int ranks = world.size();
+  const int rank = world.rank();
   switch (cut) {
+    case Cut::hybrid:
+      return dtensor::even_part({0, total}, world.mesh->local_size(),
+                                world.mesh->coord(rank).local);
     case Cut::even:
       return dtensor::even_part({0, total}, ranks, rank);
     case Cut::first_rank_only:
@@ -89,13 +94,14 @@ inline std::int64_t differing_bytes(const dtensor::DTensor& tensor, std::uint64_
 
 inline void add_tensor(dtensor::StateDict& state, const Ranks& ranks, const std::string& key,
                        Shape shape, DType dtype, Cut cut) {
-  const dtensor::FlatRange range = cut_range(cut, shape.numel(), ranks.size(), ranks.rank());
+  const dtensor::FlatRange range = cut_range(cut, shape.numel(), ranks);
   dtensor::DTensor tensor;
   tensor.spec.name = key.substr(key.find('.') + 1);
   tensor.spec.global_shape = std::move(shape);
   tensor.spec.dtype = dtype;
-  tensor.spec.placement =
-      cut == Cut::replicated ? dtensor::Placement::replicated : dtensor::Placement::sharded;
+  tensor.spec.placement = cut == Cut::replicated ? dtensor::Placement::replicated
+                          : cut == Cut::hybrid   ? dtensor::Placement::hybrid
+                                                 : dtensor::Placement::sharded;
   tensor.spec.offset = range.first;
   tensor.spec.numel = range.numel;
   tensor.local = Tensor::zeros(Shape{range.numel}, dtype);

@@ -12,6 +12,7 @@ namespace sherd::dtensor {
 /// How a tensor lies over the ranks of a mesh.
 enum class Placement : std::uint8_t {
   sharded,    ///< every element is held by exactly one rank
+  hybrid,     ///< every element is held by equally many ranks; ranges are equal or apart
   replicated  ///< every rank holds all of it
 };
 

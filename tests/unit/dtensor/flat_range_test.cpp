@@ -51,6 +51,8 @@ TEST(FlatRange, SpecsThatContradictTheirMemoryAreRefused) {
   spec.offset = 0;
   spec.placement = Placement::replicated;
   EXPECT_THROW(check_consistent(spec, Tensor::zeros(Shape{6}, DType::f32)), ArgumentError);
+  spec.placement = Placement::hybrid;
+  EXPECT_NO_THROW(check_consistent(spec, Tensor::zeros(Shape{6}, DType::f32)));
   spec.placement = Placement::sharded;
   spec.numel = 0;
   EXPECT_NO_THROW(check_consistent(spec, Tensor()));
