@@ -13,6 +13,7 @@ packages=(
   libhwloc-dev libyaml-cpp-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libxxhash-dev
   libgtest-dev libgmock-dev libbenchmark-dev    # tests and benchmarks
   python3 python3-h5py clang-format-14          # checks over sources and files
+  iproute2 util-linux mount                     # tests over two nodes made of one machine
 )
 
 missing=()
