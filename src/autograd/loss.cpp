@@ -26,25 +26,69 @@ void cross_entropy_grad(BackwardContext& context, double weight, const Shape& sh
 }
 
 template <class T>
+double wide(T value) {
+  if constexpr (sizeof(T) == 2) {
+    return static_cast<double>(static_cast<float>(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <class T>
+T narrow(double value) {
+  if constexpr (sizeof(T) == 2) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <class T>
 double sum_of_squared_errors(const Tensor& x, const Tensor& target) {
   const auto a = x.span<T>();
   const auto b = target.span<T>();
   double sum = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double error = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    const double error = wide(a[i]) - wide(b[i]);
     sum += error * error;
   }
   return sum;
 }
 
 template <class T>
-void squared_error_grad(const Tensor& x, const Tensor& target, double scale, const Tensor& dx) {
+void write_squared_error_grad(const Tensor& x, const Tensor& target, double scale,
+                              const Tensor& dx) {
   const auto a = x.span<T>();
   const auto b = target.span<T>();
   const auto d = dx.span<T>();
   for (std::size_t i = 0; i < a.size(); ++i) {
-    d[i] = static_cast<T>(2.0 * scale * (static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    d[i] = narrow<T>(2.0 * scale * (wide(a[i]) - wide(b[i])));
   }
+}
+
+template <class F>
+auto visit_floating(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64:
+      return f(double{});
+    case DType::bf16:
+      return f(BFloat16{});
+    case DType::f16:
+      return f(Float16{});
+    default:
+      return f(float{});
+  }
+}
+
+/// Input and saved: x; saved: the target.
+void squared_error_grad(BackwardContext& context, double weight) {
+  const Tensor x = context.saved(0);
+  const double scale = weight * *context.grad_output(0).data<double>();
+  const Destination dx(context, 0, x.shape(), x.dtype(), Destination::Kernel::overwrites);
+  visit_floating(x.dtype(), [&]<class T>(T) {
+    write_squared_error_grad<T>(x, context.saved(1), scale, dx.tensor());
+  });
+  dx.finish();
 }
 
 }  // namespace
@@ -65,21 +109,11 @@ Variable cross_entropy(const Variable& logits, const Tensor& targets, double wei
 Variable squared_error(const Variable& x, const Tensor& target, double weight) {
   expect(target.defined() && target.shape() == x.shape() && target.dtype() == x.dtype(),
          "squared_error needs a target of x's shape and type");
-  expect(x.dtype() == DType::f32 || x.dtype() == DType::f64,
-         "squared_error is for f32 and f64. Try: cast(x, DType::f32) first");
-  const bool wide = x.dtype() == DType::f64;
-  const double sum = wide ? sum_of_squared_errors<double>(x.data(), target)
-                          : sum_of_squared_errors<float>(x.data(), target);
+  expect(is_floating(x.dtype()), "squared_error is for floating types. Try: cast(x, DType::f32)");
+  const double sum = visit_floating(
+      x.dtype(), [&]<class T>(T) { return sum_of_squared_errors<T>(x.data(), target); });
   return record_one("squared_error", {x}, scalar(weight * sum), {x.data(), target},
-                    [weight, wide](BackwardContext& context) {
-                      const Tensor data = context.saved(0);
-                      const double scale = weight * *context.grad_output(0).data<double>();
-                      const Destination dx(context, 0, data.shape(), data.dtype(),
-                                           Destination::Kernel::overwrites);
-                      auto* grad = wide ? squared_error_grad<double> : squared_error_grad<float>;
-                      grad(data, context.saved(1), scale, dx.tensor());
-                      dx.finish();
-                    });
+                    [weight](BackwardContext& context) { squared_error_grad(context, weight); });
 }
 
 }  // namespace sherd::autograd

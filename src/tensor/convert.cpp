@@ -9,24 +9,6 @@
 #include "tensor/kernel/launch.hpp"
 
 namespace sherd {
-namespace {
-
-template <class F>
-void visit_floating(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::f64:
-      return f(double{});
-    case DType::f32:
-      return f(float{});
-    case DType::f16:
-      return f(Float16{});
-    default:
-      return f(BFloat16{});
-  }
-}
-
-}  // namespace
-
 void convert(const Tensor& from, const Tensor& to) {
   kernel::require_memory({&from, &to}, "convert");
   if (from.numel() != to.numel()) {
@@ -42,8 +24,8 @@ void convert(const Tensor& from, const Tensor& to) {
     throw ArgumentError(fmt::format("convert from {} to {} (only floating types are converted)",
                                     to_string(from.dtype()), to_string(to.dtype())));
   }
-  visit_floating(from.dtype(), [&]<class From>(From) {
-    visit_floating(to.dtype(), [&]<class To>(To) {
+  kernel::visit_dtype(from.dtype(), "convert", [&]<class From>(From) {
+    kernel::visit_dtype(to.dtype(), "convert", [&]<class To>(To) {
       const kernel::Convert<From, To> body{from.data<From>(), to.data<To>()};
       kernel::launch_host(body, 0, from.numel());
     });

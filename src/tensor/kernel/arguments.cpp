@@ -26,7 +26,7 @@ void require_like(const Tensor& tensor, const Shape& shape, DType dtype, const c
 
 void throw_dtype(DType dtype, const char* kernel) {
   throw ArgumentError(
-      fmt::format("{} on {} (kernels compute on f32, bf16 and f64). Try: to_dtype()", kernel,
+      fmt::format("{} on {} (kernels compute on f32, bf16, f16 and f64). Try: to_dtype()", kernel,
                   to_string(dtype)));
 }
 

@@ -18,7 +18,7 @@ void require_like(const Tensor& tensor, const Shape& shape, DType dtype, const c
   return dtype == DType::f64 ? DType::f64 : DType::f32;
 }
 
-/// Calls f with a value of the element type. f16 is a storage type only.
+/// Calls f with a value of the element type.
 template <class F>
 void visit_dtype(DType dtype, const char* kernel, F&& f) {
   switch (dtype) {
@@ -26,6 +26,8 @@ void visit_dtype(DType dtype, const char* kernel, F&& f) {
       return f(float{});
     case DType::bf16:
       return f(BFloat16{});
+    case DType::f16:
+      return f(Float16{});
     case DType::f64:
       return f(double{});
     default:

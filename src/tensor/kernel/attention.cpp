@@ -46,7 +46,7 @@ bool runs_blocked(const AttentionShape& shape, Path path) {
 template <class T>
 void forward(const AttentionForwardRows<T>& rows, Path path) {
   if (runs_blocked<T>(rows.shape, path)) {
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
       return attention_forward_blocked(rows);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
       return attention_forward_blocked(rows, operand_dtype());
@@ -60,7 +60,7 @@ template <class T>
 void backward(const AttentionBackwardArguments<T>& a, Path path) {
   const AttentionShape& shape = a.in.shape;
   if (runs_blocked<T>(shape, path)) {
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
       return attention_backward_blocked(a);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
       return attention_backward_blocked(a, operand_dtype());

@@ -123,4 +123,8 @@ void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& argu
   }
 }
 
+void attention_backward_blocked(const AttentionBackwardArguments<Float16>& arguments) {
+  Backward<Float16, float>(arguments).run();
+}
+
 }  // namespace sherd::kernel

@@ -3,9 +3,10 @@
 #include "tensor/kernel/body/attention_rows.hpp"
 
 // Attention by blocks of 64 queries (forward) or 64 keys (backward): the products of a block by
-// oneDNN on dense tiles of one head, the softmax between them by our own loops. f32 and bf16. One
-// block of scores lives at a time, 64 by at most `seq`. For bf16 tensors `operands` says what the
-// products multiply: bf16 (probabilities are rounded to it) or tiles widened to f32 once a head.
+// oneDNN on dense tiles of one head, the softmax between them by our own loops. f32, bf16 and f16.
+// One block of scores lives at a time, 64 by at most `seq`. For bf16 tensors `operands` says what
+// the products multiply: bf16 (probabilities are rounded to it) or tiles widened to f32 once a
+// head, as f16 tensors always are.
 
 namespace sherd::kernel {
 
@@ -15,6 +16,7 @@ using AttentionForwardArguments = AttentionForwardRows<T>;
 void attention_forward_blocked(const AttentionForwardArguments<float>& arguments);
 void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments,
                                DType operands);
+void attention_forward_blocked(const AttentionForwardArguments<Float16>& arguments);
 
 template <class T>
 struct AttentionBackwardArguments {
@@ -27,5 +29,6 @@ struct AttentionBackwardArguments {
 void attention_backward_blocked(const AttentionBackwardArguments<float>& arguments);
 void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& arguments,
                                 DType operands);
+void attention_backward_blocked(const AttentionBackwardArguments<Float16>& arguments);
 
 }  // namespace sherd::kernel

@@ -84,4 +84,8 @@ void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& argume
   }
 }
 
+void attention_forward_blocked(const AttentionForwardArguments<Float16>& arguments) {
+  Forward<Float16, float>(arguments).run();
+}
+
 }  // namespace sherd::kernel

@@ -38,10 +38,11 @@ void launch_kokkos(const char* label, const Body& body, std::int64_t count) {
 
 #define SHERD_KOKKOS_BODY(...) \
   template void launch_kokkos(const char*, const __VA_ARGS__&, std::int64_t)
-#define SHERD_KOKKOS_BODIES(Body)  \
-  SHERD_KOKKOS_BODY(Body<float>);  \
-  SHERD_KOKKOS_BODY(Body<double>); \
-  SHERD_KOKKOS_BODY(Body<BFloat16>)
+#define SHERD_KOKKOS_BODIES(Body)    \
+  SHERD_KOKKOS_BODY(Body<float>);    \
+  SHERD_KOKKOS_BODY(Body<double>);   \
+  SHERD_KOKKOS_BODY(Body<BFloat16>); \
+  SHERD_KOKKOS_BODY(Body<Float16>)
 
 SHERD_KOKKOS_BODIES(SwigluForward);
 SHERD_KOKKOS_BODIES(SwigluBackward);

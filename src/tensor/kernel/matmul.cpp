@@ -30,12 +30,11 @@ Extents require_product(const Tensor& a, bool trans_a, const Tensor& b, bool tra
                                     c.shape().to_string()));
   }
   expect(a.dtype() == b.dtype(), "matmul of operands of two dtypes. Try: to_dtype()");
-  const bool f64 = a.dtype() == DType::f64;
-  expect(f64 ? c.dtype() == DType::f64 : c.dtype() == DType::f32 || c.dtype() == DType::bf16,
-         "matmul: the result must be f32 or bf16 (f64 for f64)");
-  if (!f64 && a.dtype() != DType::f32 && a.dtype() != DType::bf16) {
+  if (!is_floating(a.dtype())) {
     throw_dtype(a.dtype(), "matmul");
   }
+  expect(is_floating(c.dtype()) && (a.dtype() == DType::f64) == (c.dtype() == DType::f64),
+         "matmul: the result must be f32, bf16 or f16 (f64 for f64)");
   return e;
 }
 
@@ -71,7 +70,7 @@ std::string matmul_implementation(DType dtype) {
   if (dtype == DType::f64) {
     return "sherd: blocked loop";
   }
-  if (dtype != DType::f32 && dtype != DType::bf16) {
+  if (!is_floating(dtype)) {
     throw_dtype(dtype, "matmul");
   }
   const bool native = is_native(dtype, dtype);

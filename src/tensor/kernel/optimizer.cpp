@@ -30,7 +30,7 @@ void require_state(const Tensor& param, std::initializer_list<const Tensor*> lik
 template <class F>
 void visit_types(const Tensor& param, const Tensor& compute, F&& f) {
   visit_dtype(param.dtype(), "optimizer step", [&]<class P>(P) {
-    if constexpr (!std::is_same_v<P, BFloat16>) {
+    if constexpr (sizeof(P) > 2) {
       if (!compute.defined()) {
         return f(P{}, static_cast<P*>(nullptr));
       }

@@ -25,16 +25,27 @@ bool rows_collide(const onednn::Product& product) {
          product.n == kCollidingRow && !onednn::has_avx512();
 }
 
+/// Calls f with a value of the element type of an operand or result.
+template <class F>
+void visit_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::bf16:
+      return f(BFloat16{});
+    case DType::f16:
+      return f(Float16{});
+    default:
+      return f(float{});
+  }
+}
+
 /// An operand in f32 with padded rows: the caller's own memory where that is what it is.
 class Operand {
  public:
   Operand(DType dtype, const void* data, std::int64_t rows, std::int64_t cols, std::int64_t pad)
       : borrowed_(dtype == DType::f32 && pad == 0 ? static_cast<const float*>(data) : nullptr),
         copy_(borrowed_ != nullptr ? 0 : rows * (cols + pad)) {
-    if (borrowed_ == nullptr && dtype == DType::f32) {
-      fill(static_cast<const float*>(data), rows, cols, pad);
-    } else if (borrowed_ == nullptr) {
-      fill(static_cast<const BFloat16*>(data), rows, cols, pad);
+    if (borrowed_ == nullptr) {
+      visit_type(dtype, [&]<class T>(T) { fill(static_cast<const T*>(data), rows, cols, pad); });
     }
   }
   [[nodiscard]] const float* data() const {
@@ -69,18 +80,23 @@ void multiply_in_f32(onednn::Product p, const void* a, const void* b, void* c) {
     return;
   }
   const Scratch<float> wide_c(p.m * p.n);
-  auto* narrow_c = static_cast<BFloat16*>(c);
-  if (p.accumulate) {
-    convert_range(static_cast<const BFloat16*>(narrow_c), wide_c.data(), p.m * p.n);
-  }
-  onednn::run(p, wide_a.data(), wide_b.data(), wide_c.data());
-  convert_range(static_cast<const float*>(wide_c.data()), narrow_c, p.m * p.n);
+  visit_type(out, [&]<class T>(T) {
+    auto* narrow_c = static_cast<T*>(c);
+    if (p.accumulate) {
+      convert_range(static_cast<const T*>(narrow_c), wide_c.data(), p.m * p.n);
+    }
+    onednn::run(p, wide_a.data(), wide_b.data(), wide_c.data());
+    convert_range(static_cast<const float*>(wide_c.data()), narrow_c, p.m * p.n);
+  });
 }
 
 }  // namespace
 
 bool is_native(DType in, DType out) noexcept {
-  return in == DType::f32 ? out == DType::f32 : onednn::has_bf16();
+  if (in == DType::f32) {
+    return out == DType::f32;
+  }
+  return in == DType::bf16 && out != DType::f16 && onednn::has_bf16();
 }
 
 void multiply(const onednn::Product& product, const void* a, const void* b, void* c) {

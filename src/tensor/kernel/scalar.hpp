@@ -14,9 +14,25 @@ namespace sherd::kernel {
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+/// static_cast<float>(value), written without branches, for vectorised loops.
+SHERD_KERNEL_INLINE float widen_f16(Float16 value) noexcept {
+  const auto magnitude = static_cast<std::int32_t>(value.bits & 0x7FFFU);
+  const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000U) << 16;
+  const std::uint32_t normal = (static_cast<std::uint32_t>(magnitude) << 13) + 0x38000000U;
+  // Read with the smallest normal exponent a subnormal is too large by 2^-14.
+  const float above = std::bit_cast<float>(normal + 0x00800000U) - 0x1p-14F;
+  const std::uint32_t finite = magnitude < 0x400 ? std::bit_cast<std::uint32_t>(above) : normal;
+  const std::uint32_t image = magnitude < 0x7C00 ? finite : normal + 0x38000000U;
+  return std::bit_cast<float>(image | sign);
+}
+
 template <class T>
 SHERD_KERNEL_INLINE Compute<T> load(T value) noexcept {
-  return static_cast<Compute<T>>(value);
+  if constexpr (std::is_same_v<T, Float16>) {
+    return widen_f16(value);
+  } else {
+    return static_cast<Compute<T>>(value);
+  }
 }
 
 /// f64 to f32 with inexact results made odd, so that rounding the result again, to 16 bits, gives
@@ -43,16 +59,36 @@ SHERD_KERNEL_INLINE BFloat16 narrow_to_bf16(float value) noexcept {
   return result;
 }
 
+/// Float16(value) in the same way.
+SHERD_KERNEL_INLINE Float16 narrow_to_f16(float value) noexcept {
+  const auto image = std::bit_cast<std::uint32_t>(value);
+  const auto magnitude = static_cast<std::int32_t>(image & 0x7FFFFFFFU);
+  const auto bounded = static_cast<std::uint32_t>(magnitude < 0x47800000 ? magnitude : 0x47800000);
+  const std::uint32_t shifted = bounded - 0x38000000U;
+  const std::uint32_t normal = (shifted + 0x0FFFU + ((shifted >> 13) & 1U)) >> 13;
+  // Beside 0.5 an f32 has the steps of an f16 subnormal: the sum is rounded where it should be.
+  const float aligned = std::bit_cast<float>(bounded) + 0.5F;
+  const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(aligned) - 0x3F000000U;
+  const std::uint32_t finite = magnitude < 0x38800000 ? subnormal : normal;
+  const std::uint32_t nan = 0x7E00U | ((image >> 13) & 0x01FFU);
+  const std::uint32_t rounded = magnitude > 0x7F800000 ? nan : finite;
+  Float16 result;
+  result.bits = static_cast<std::uint16_t>(rounded | ((image >> 16) & 0x8000U));
+  return result;
+}
+
 /// Rounds to nearest even.
 template <class T, class A>
 SHERD_KERNEL_INLINE T store(A value) noexcept {
   if constexpr (std::is_same_v<T, BFloat16> && std::is_same_v<A, float>) {
     return narrow_to_bf16(value);
+  } else if constexpr (std::is_same_v<T, Float16> && std::is_same_v<A, float>) {
+    return narrow_to_f16(value);
   } else if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
     if constexpr (std::is_same_v<A, double>) {
-      return T(narrow_to_odd(value));
+      return store<T>(narrow_to_odd(value));
     } else {
-      return T(static_cast<float>(value));
+      return store<T>(static_cast<float>(value));
     }
   } else {
     return static_cast<T>(value);

@@ -184,7 +184,8 @@ TEST_P(Checkpoint, ABodyThatChangesItsMindIsAnError) {
   EXPECT_THROW(backward(checkpoint(fickle, x_, Recompute::non_reentrant)), ArgumentError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Checkpoint, testing::Values(DType::f32, DType::bf16, DType::f64));
+INSTANTIATE_TEST_SUITE_P(Types, Checkpoint,
+                         testing::Values(DType::f32, DType::bf16, DType::f16, DType::f64));
 
 }  // namespace
 }  // namespace sherd::autograd

@@ -159,15 +159,36 @@ TEST(Functional, CrossEntropyReusesLogitsThatNobodyElseHolds) {
 }
 
 TEST(Functional, HalfPrecisionParametersHaveFullPrecisionGradients) {
-  Variable x(random_tensor({3, 4}, 1, DType::bf16), true);
-  Variable weight(random_tensor({5, 4}, 2, DType::bf16), true);
-  Variable scale(random_tensor({5}, 3, DType::bf16), true);
-  const Variable y = rms_norm(linear(x, weight), scale, 1e-5);
-  EXPECT_EQ(y.dtype(), DType::bf16);
-  backward(y, random_tensor({3, 5}, 4, DType::bf16));
-  EXPECT_EQ(x.grad().dtype(), DType::f32);
-  EXPECT_EQ(weight.grad().dtype(), DType::f32);
-  EXPECT_EQ(scale.grad().dtype(), DType::f32);
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    Variable x(random_tensor({3, 4}, 1, dtype), true);
+    Variable weight(random_tensor({5, 4}, 2, dtype), true);
+    Variable scale(random_tensor({5}, 3, dtype), true);
+    const Variable y = rms_norm(linear(x, weight), scale, 1e-5);
+    EXPECT_EQ(y.dtype(), dtype);
+    backward(y, random_tensor({3, 5}, 4, dtype));
+    EXPECT_EQ(x.grad().dtype(), DType::f32);
+    EXPECT_EQ(weight.grad().dtype(), DType::f32);
+    EXPECT_EQ(scale.grad().dtype(), DType::f32);
+  }
+}
+
+TEST(Functional, SquaredErrorOfHalfPrecision) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const Tensor exact = to_dtype(random_tensor({3, 5}, 1, dtype), DType::f64);
+    const Tensor target = to_dtype(random_tensor({3, 5}, 2, dtype), DType::f64);
+    Variable wide(exact, true);
+    Variable narrow(to_dtype(exact, dtype), true);
+    const Variable expected = squared_error(wide, target, 0.7);
+    const Variable found = squared_error(narrow, to_dtype(target, dtype), 0.7);
+    EXPECT_EQ(*found.data().data<double>(), *expected.data().data<double>());
+    backward(expected);
+    backward(found);
+    const Tensor gradient = to_dtype(narrow.grad(), DType::f64);
+    for (std::size_t i = 0; i < 15; ++i) {
+      const double want = wide.grad().span<double>()[i];
+      EXPECT_NEAR(gradient.span<double>()[i], want, std::abs(want) * 0x1p-8);
+    }
+  }
 }
 
 TEST(Functional, ShapesThatDoNotFitAreArgumentErrors) {

@@ -48,7 +48,7 @@ TEST_P(ZeroRows, WriteZeroGradients) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, ZeroRows, testing::Values(DType::f32, DType::bf16));
+INSTANTIATE_TEST_SUITE_P(Types, ZeroRows, testing::Values(DType::f32, DType::bf16, DType::f16));
 
 }  // namespace
 }  // namespace sherd::autograd

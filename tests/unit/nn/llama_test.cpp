@@ -91,7 +91,7 @@ TEST(Llama, InitialWeightsAreAsDocumented) {
 }
 
 TEST(Llama, ComputesInTheTypeOfItsParameters) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
     Llama model(small_config());
     materialize(model, 1, dtype);
     const Variable logits = model(Variable(test::random_ids({2, 5}, 11, 1)));
@@ -102,12 +102,39 @@ TEST(Llama, ComputesInTheTypeOfItsParameters) {
 
 TEST(Llama, HalfPrecisionStaysCloseToDouble) {
   Llama exact(small_config());
+  materialize(exact, 1, DType::f64);
+  const double a = *loss_of(exact, {2, 5}).data().data<double>();
+  for (const auto& [dtype, bound] : {std::pair{DType::bf16, 0.01}, std::pair{DType::f16, 0.001}}) {
+    Llama half(small_config());
+    materialize(half, 1, dtype);
+    EXPECT_NEAR(*loss_of(half, {2, 5}).data().data<double>(), a, bound * a);
+  }
+}
+
+/// A step in f16: with the loss scaled up, gradients that f16 alone would lose come out as in f64.
+TEST(Llama, ScaledF16GradientsAreThoseOfDouble) {
+  Llama exact(small_config());
   Llama half(small_config());
   materialize(exact, 1, DType::f64);
-  materialize(half, 1, DType::bf16);
-  const double a = *loss_of(exact, {2, 5}).data().data<double>();
-  const double b = *loss_of(half, {2, 5}).data().data<double>();
-  EXPECT_NEAR(b, a, 0.01 * a);
+  materialize(half, 1, DType::f16);
+  constexpr double kWeight = 1e-6;  // of the loss
+  constexpr double kScale = 0x1p20;
+  autograd::backward(loss_of(exact, {2, 5}, kWeight));
+  autograd::backward(loss_of(half, {2, 5}, kWeight * kScale));
+  const auto wanted = named_parameters(exact);
+  const auto found = named_parameters(half);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ(found[i].parameter.value.grad().dtype(), DType::f32);
+    const Tensor got = to_dtype(found[i].parameter.value.grad(), DType::f64);
+    const auto expected = wanted[i].parameter.value.grad().span<double>();
+    double largest = 0;
+    for (const double each : expected) {
+      largest = std::max(largest, std::abs(each));
+    }
+    for (std::size_t j = 0; j < expected.size(); ++j) {
+      ASSERT_NEAR(got.span<double>()[j] / kScale, expected[j], 0.02 * largest) << wanted[i].name;
+    }
+  }
 }
 
 TEST(Llama, ALaterTokenNeverChangesAnEarlierResult) {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <numeric>
+
 #include "sherd/base/error.hpp"
 #include "unit/tensor/values.hpp"
 
@@ -76,6 +79,38 @@ TEST_P(ConvertTest, EveryBf16AndF16ValueSurvivesTheRoundTrip) {
         ASSERT_EQ(got[i], bits[i]);
       }
     }
+  }
+}
+
+/// Elements made from their bit patterns.
+template <class Bits>
+Tensor from_bits(DType dtype, const std::vector<Bits>& bits) {
+  const Tensor tensor = Tensor::empty(Shape{static_cast<std::int64_t>(bits.size())}, dtype);
+  std::memcpy(tensor.raw(), bits.data(), tensor.nbytes());
+  return tensor;
+}
+
+// Float16's own conversions, written for clarity, say what the vectorised ones must give.
+TEST_P(ConvertTest, F16AgreesWithFloat16BitByBit) {
+  std::vector<std::uint16_t> all(65536);
+  std::iota(all.begin(), all.end(), std::uint16_t{0});
+  const Tensor wide = to_dtype(from_bits(DType::f16, all), DType::f32);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(wide.data<float>()[i]),
+              std::bit_cast<std::uint32_t>(Float16::to_float(all[i])))
+        << i;
+  }
+  // Each upper half with lower halves around the ties of normal and of subnormal results.
+  std::vector<std::uint32_t> floats;
+  for (std::uint32_t high = 0; high < 65536; ++high) {
+    for (const std::uint32_t low : {0U, 1U, 0x0FFFU, 0x1000U, 0x1001U, 0x3000U, 0xFFFFU}) {
+      floats.push_back(high << 16 | low);
+    }
+  }
+  const Tensor narrow = to_dtype(from_bits(DType::f32, floats), DType::f16);
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    ASSERT_EQ(narrow.data<Float16>()[i].bits, Float16::from_float(std::bit_cast<float>(floats[i])))
+        << floats[i];
   }
 }
 

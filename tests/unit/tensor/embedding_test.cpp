@@ -15,7 +15,7 @@ using test::values_of;
 
 class EmbeddingTest : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Types, EmbeddingTest,
-                         testing::Values(DType::f32, DType::bf16, DType::f64));
+                         testing::Values(DType::f32, DType::bf16, DType::f16, DType::f64));
 
 TEST_P(EmbeddingTest, LooksUpRows) {
   const Tensor table = random(Shape{5, 7}, GetParam(), 1);

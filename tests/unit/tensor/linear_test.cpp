@@ -31,7 +31,7 @@ TEST_P(LinearTest, AddAlsoInPlace) {
 }
 
 TEST_P(LinearTest, ScaleIntoEveryPairOfTypes) {
-  for (const DType to : {DType::f32, DType::bf16, DType::f64}) {
+  for (const DType to : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
     const Tensor x = random(Shape{35}, dtype(), 1);
     const Tensor y = random(Shape{35}, to, 2);
     const Values old = values_of(y), from = values_of(x);

@@ -25,7 +25,8 @@ std::vector<Case> cases() {
   for (const auto& [in, out] :
        {std::pair{DType::f32, DType::f32}, std::pair{DType::f32, DType::bf16},
         std::pair{DType::bf16, DType::f32}, std::pair{DType::bf16, DType::bf16},
-        std::pair{DType::f64, DType::f64}}) {
+        std::pair{DType::f32, DType::f16}, std::pair{DType::f16, DType::f32},
+        std::pair{DType::f16, DType::f16}, std::pair{DType::f64, DType::f64}}) {
     for (int bits = 0; bits < 8; ++bits) {
       all.push_back({in, out, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0});
     }
@@ -107,7 +108,7 @@ TEST_P(MatmulTest, TwiceGivesTheSameBits) {
 }
 
 TEST(MatmulRowsTest, RowsOfAQuarterEqualThoseOfTheWhole) {
-  for (const DType dtype : {DType::f32, DType::bf16}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const Tensor a = random(Shape{256, 128}, dtype, 7);
     const Tensor b = random(Shape{96, 128}, dtype, 8);
     const Tensor whole = Tensor::empty(Shape{256, 96}, dtype);
@@ -120,7 +121,7 @@ TEST(MatmulRowsTest, RowsOfAQuarterEqualThoseOfTheWhole) {
 }
 
 TEST(MatmulValuesTest, NanAndInfinityReachTheResult) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
     const Tensor a = test::make(Shape{2, 2}, dtype, {test::kNan, 1, 1, test::kInf});
     const Tensor b = test::make(Shape{2, 1}, dtype, {1, 1});
     const Tensor c = Tensor::empty(Shape{2, 1}, dtype);
@@ -128,6 +129,17 @@ TEST(MatmulValuesTest, NanAndInfinityReachTheResult) {
     EXPECT_TRUE(std::isnan(values_of(c)[0]));
     EXPECT_EQ(values_of(c)[1], test::kInf);
   }
+}
+
+TEST(MatmulValuesTest, F16OverflowsToInfinityAndKeepsSubnormals) {
+  const Tensor a = test::make(Shape{3, 2}, DType::f16, {300, 0, -300, 0, 0, 0x1p-14});
+  const Tensor b = test::make(Shape{2, 1}, DType::f16, {300, 0x1p-10});
+  const Tensor c = Tensor::empty(Shape{3, 1}, DType::f16);
+  matmul(a, Transpose::no, b, Transpose::no, c);
+  EXPECT_EQ(values_of(c), (Values{test::kInf, -test::kInf, 0x1p-24}));
+  const Tensor wide = Tensor::empty(Shape{3, 1}, DType::f32);
+  matmul(a, Transpose::no, b, Transpose::no, wide);
+  EXPECT_EQ(values_of(wide), (Values{90000, -90000, 0x1p-24}));
 }
 
 TEST(MatmulThreadsTest, ThreadsMayMultiplyAtOnce) {
@@ -187,13 +199,14 @@ TEST(MatmulArgumentsTest, RejectsWhatDoesNotFit) {
                ArgumentError);
   EXPECT_THROW(matmul(a, Transpose::no, to_dtype(b, DType::bf16), Transpose::no, c), ArgumentError);
   EXPECT_THROW(matmul(a.reshape(Shape{6}), Transpose::no, b, Transpose::no, c), ArgumentError);
-  EXPECT_THROW(
-      matmul(to_dtype(a, DType::f16), Transpose::no, to_dtype(b, DType::f16), Transpose::no, c),
-      ArgumentError);
+  const Tensor ids = test::make_i32({1, 2, 3, 4}).reshape(Shape{2, 2});
+  EXPECT_THROW(matmul(ids, Transpose::no, ids, Transpose::no, c), ArgumentError);
+  EXPECT_THROW(matmul(a, Transpose::no, b, Transpose::no, Tensor::empty(Shape{2, 4}, DType::f64)),
+               ArgumentError);
 }
 
 TEST(MatmulImplementationTest, IsNeverTheReferenceLoop) {
-  for (const DType dtype : {DType::f32, DType::bf16}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const std::string name = matmul_implementation(dtype);
     EXPECT_FALSE(name.empty());
     EXPECT_EQ(name.find("ref"), std::string::npos) << name;

@@ -151,7 +151,7 @@ class KernelTest : public testing::TestWithParam<Way> {
 
 inline std::vector<Way> all_ways() {
   std::vector<Way> ways;
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
     ways.push_back({dtype, kernel::Path::kokkos, kernel::Isa::v4});
     for (const kernel::Isa isa : {kernel::Isa::baseline, kernel::Isa::v3, kernel::Isa::v4}) {
       ways.push_back({dtype, kernel::Path::host, isa});

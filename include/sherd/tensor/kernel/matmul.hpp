@@ -13,10 +13,11 @@ enum class Transpose : std::uint8_t { no, yes };
 enum class Write : std::uint8_t { overwrite, accumulate };
 
 /// c[m,n] (+)= op(a)[m,k] * op(b)[k,n], all dense row-major 2-D tensors as stored; `trans_a` says a
-/// is stored [k,m], `trans_b` that b is stored [n,k]. f32 and bf16 inputs (equal dtypes) with f32
-/// or bf16 output go through oneDNN (bf16 through f32 where the CPU has no bf16 instructions);
-/// f64 through a plain blocked loop. Accumulation is in f32 (f64 for f64). m, n or k may be zero;
-/// k == 0 with overwrite writes zeros. Blocking, local. Deterministic for equal shapes.
+/// is stored [k,m], `trans_b` that b is stored [n,k]. f32, bf16 and f16 inputs (equal dtypes) with
+/// output in any of the three go through oneDNN (bf16 through f32 where the CPU has no bf16
+/// instructions, f16 always); f64 through a plain blocked loop. Accumulation is in f32 (f64 for
+/// f64), results are rounded once. m, n or k may be zero; k == 0 with overwrite writes zeros.
+/// Blocking, local. Deterministic for equal shapes.
 void matmul(const Tensor& a, Transpose trans_a, const Tensor& b, Transpose trans_b, const Tensor& c,
             Write write = Write::overwrite);
 
