@@ -1,29 +1,55 @@
 #include "sherd/tensor/kernel/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tensor/kernel/arguments.hpp"
+#include "tensor/kernel/body/convert.hpp"
 #include "tensor/kernel/body/optimizer.hpp"
 #include "tensor/kernel/launch.hpp"
 
 namespace sherd::kernel {
 namespace {
 
-void require_state(const Tensor& param, std::initializer_list<const Tensor*> like,
-                   const Tensor& compute) {
-  require_memory({&param}, "optimizer step: param");
+void require_state(const Tensor& param, const Tensor& grad,
+                   std::initializer_list<const Tensor*> state, const Tensor& compute) {
+  require_memory({&param, &grad}, "optimizer step: param and grad");
   expect(param.dtype() == DType::f32 || param.dtype() == DType::f64,
          "optimizer step: parameters are updated in f32 or f64. Try: a master copy");
-  for (const Tensor* tensor : like) {
+  expect(grad.numel() == param.numel() && is_floating(grad.dtype()) &&
+             size_of(grad.dtype()) <= size_of(param.dtype()),
+         "optimizer step: the gradient must be floating, no wider than the parameters, and have "
+         "one element for each");
+  for (const Tensor* tensor : state) {
     require_memory({tensor}, "optimizer step");
     expect(tensor->numel() == param.numel() && tensor->dtype() == param.dtype(),
-           "optimizer step: gradient and state must have the parameters' dtype and number");
+           "optimizer step: state must have the parameters' dtype and number");
   }
   if (compute.defined()) {
     require_memory({&compute}, "optimizer step: compute");
     expect(compute.numel() == param.numel() && is_floating(compute.dtype()),
            "optimizer step: the compute copy must be floating, one element for each parameter");
   }
+}
+
+/// Calls f(gradient, first element, count) for ranges that make up the whole, in order: for all at
+/// once where the gradient is of the masters' type P, otherwise for chunks that have been widened.
+template <class P, class F>
+void for_each_range(const Tensor& grad, F&& f) {
+  constexpr std::int64_t kChunk = 4096;
+  visit_dtype(grad.dtype(), "optimizer step", [&]<class G>(G) {
+    const G* const from = grad.data<G>();
+    if constexpr (std::is_same_v<G, P>) {
+      f(from, std::int64_t{0}, grad.numel());
+    } else if constexpr (sizeof(G) < sizeof(P)) {
+      P wide[kChunk];
+      for (std::int64_t first = 0; first < grad.numel(); first += kChunk) {
+        const std::int64_t count = std::min(kChunk, grad.numel() - first);
+        launch_host(Convert<G, P>{from + first, wide}, 0, count);
+        f(static_cast<const P*>(wide), first, count);
+      }
+    }
+  });
 }
 
 /// Calls f with the master type and a pointer to the compute copy (null where there is none).
@@ -52,44 +78,48 @@ void visit_types(const Tensor& param, const Tensor& compute, F&& f) {
 
 void adamw_step(const AdamWParams& params, const Tensor& param, const Tensor& grad,
                 const Tensor& exp_avg, const Tensor& exp_avg_sq, const Tensor& compute, Path path) {
-  require_state(param, {&grad, &exp_avg, &exp_avg_sq}, compute);
+  require_state(param, grad, {&exp_avg, &exp_avg_sq}, compute);
   expect(params.step >= 1, "adamw_step: steps count from 1");
   const auto step = static_cast<double>(params.step);
   const double correction1 = 1.0 - std::pow(params.beta1, step);
   const double correction2 = 1.0 - std::pow(params.beta2, step);
   visit_types(param, compute, [&]<class P, class C>(P, C* copy) {
-    const AdamW<P, C> body{param.data<P>(),
-                           grad.data<P>(),
-                           exp_avg.data<P>(),
-                           exp_avg_sq.data<P>(),
-                           copy,
-                           static_cast<P>(params.grad_scale),
-                           static_cast<P>(1.0 - params.learning_rate * params.weight_decay),
-                           static_cast<P>(params.beta1),
-                           static_cast<P>(1.0 - params.beta1),
-                           static_cast<P>(params.beta2),
-                           static_cast<P>(1.0 - params.beta2),
-                           static_cast<P>(params.learning_rate / correction1),
-                           static_cast<P>(1.0 / std::sqrt(correction2)),
-                           static_cast<P>(params.epsilon)};
-    launch("sherd::adamw_step", body, param.numel(), path);
+    for_each_range<P>(grad, [&](const P* gradient, std::int64_t first, std::int64_t count) {
+      const AdamW<P, C> body{param.data<P>() + first,
+                             gradient,
+                             exp_avg.data<P>() + first,
+                             exp_avg_sq.data<P>() + first,
+                             copy != nullptr ? copy + first : nullptr,
+                             static_cast<P>(params.grad_scale),
+                             static_cast<P>(1.0 - params.learning_rate * params.weight_decay),
+                             static_cast<P>(params.beta1),
+                             static_cast<P>(1.0 - params.beta1),
+                             static_cast<P>(params.beta2),
+                             static_cast<P>(1.0 - params.beta2),
+                             static_cast<P>(params.learning_rate / correction1),
+                             static_cast<P>(1.0 / std::sqrt(correction2)),
+                             static_cast<P>(params.epsilon)};
+      launch("sherd::adamw_step", body, count, path);
+    });
   });
 }
 
 void sgd_step(const SgdParams& params, const Tensor& param, const Tensor& grad,
               const Tensor& momentum_buffer, const Tensor& compute) {
   const bool plain = !momentum_buffer.defined();
-  require_state(param, {&grad, plain ? &grad : &momentum_buffer}, compute);
+  require_state(param, grad, {plain ? &param : &momentum_buffer}, compute);
   visit_types(param, compute, [&]<class P, class C>(P, C* copy) {
-    const Sgd<P, C> body{param.data<P>(),
-                         grad.data<P>(),
-                         plain ? nullptr : momentum_buffer.data<P>(),
-                         copy,
-                         static_cast<P>(params.learning_rate),
-                         static_cast<P>(params.first_step ? 0.0 : params.momentum),
-                         static_cast<P>(params.weight_decay),
-                         static_cast<P>(params.grad_scale)};
-    launch_host(body, 0, param.numel());
+    for_each_range<P>(grad, [&](const P* gradient, std::int64_t first, std::int64_t count) {
+      const Sgd<P, C> body{param.data<P>() + first,
+                           gradient,
+                           plain ? nullptr : momentum_buffer.data<P>() + first,
+                           copy != nullptr ? copy + first : nullptr,
+                           static_cast<P>(params.learning_rate),
+                           static_cast<P>(params.first_step ? 0.0 : params.momentum),
+                           static_cast<P>(params.weight_decay),
+                           static_cast<P>(params.grad_scale)};
+      launch_host(body, 0, count);
+    });
   });
 }
 

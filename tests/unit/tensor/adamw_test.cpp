@@ -89,10 +89,33 @@ TEST(AdamWBitsTest, APieceOfTheRangeGivesTheBitsOfTheWhole) {
   EXPECT_TRUE(test::same_bits(whole, pieces));
 }
 
+/// Masters of f32 and f64 with every narrower gradient, over several chunks.
+TEST(AdamWBitsTest, ANarrowGradientGivesTheBitsOfTheWidenedOne) {
+  const Shape shape{9001};
+  for (const auto& [master, narrow] :
+       {std::pair{DType::f32, DType::bf16}, std::pair{DType::f32, DType::f16},
+        std::pair{DType::f64, DType::f32}, std::pair{DType::f64, DType::bf16}}) {
+    const Tensor grad = random(shape, narrow, 3);
+    const auto run = [&, dtype = master](const Tensor& gradient, const Tensor& copy) {
+      const Tensor param = random(shape, dtype, 1), m = random(shape, dtype, 2, 0.1);
+      const Tensor v = test::make(shape, dtype, Values(9001, 0.01));
+      adamw_step({.weight_decay = 0.1, .grad_scale = 0.5}, param, gradient, m, v, copy);
+      return std::vector{param, m, v, copy};
+    };
+    const auto expected = run(to_dtype(grad, master), Tensor::empty(shape, DType::bf16));
+    const auto found = run(grad, Tensor::empty(shape, DType::bf16));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(test::same_bits(found[i], expected[i])) << to_string(narrow) << ' ' << i;
+    }
+  }
+}
+
 TEST(AdamWArgumentsTest, RejectsWhatDoesNotFit) {
   const Tensor f = Tensor::zeros(Shape{4}, DType::f32), b = Tensor::zeros(Shape{4}, DType::bf16);
   EXPECT_THROW(adamw_step({}, b, b, b, b, Tensor()), ArgumentError);
-  EXPECT_THROW(adamw_step({}, f, b, f, f, Tensor()), ArgumentError);
+  EXPECT_THROW(adamw_step({}, f, f, b, f, Tensor()), ArgumentError);
+  EXPECT_THROW(adamw_step({}, f, Tensor::zeros(Shape{4}, DType::f64), f, f, Tensor()),
+               ArgumentError);
   EXPECT_THROW(adamw_step({}, f, Tensor::zeros(Shape{5}, DType::f32), f, f, Tensor()),
                ArgumentError);
   AdamWParams zero;

@@ -34,6 +34,20 @@ TEST_P(SgdTest, FollowsTheReferenceWithMomentumAndDecay) {
   EXPECT_TRUE(test::same_bits(copy, to_dtype(param, DType::bf16)));
 }
 
+TEST_P(SgdTest, ANarrowGradientGivesTheBitsOfTheWidenedOne) {
+  const Shape shape{5000};
+  const Tensor grad = random(shape, DType::bf16, 3);
+  const Tensor expected = random(shape, GetParam(), 1), found = expected.clone();
+  const Tensor velocity = random(shape, GetParam(), 2), other = velocity.clone();
+  const Tensor copy = Tensor::empty(shape, DType::f16), other_copy = copy.clone();
+  const SgdParams h{0.1, 0.9, 0.01, 0.5, false};
+  sgd_step(h, expected, to_dtype(grad, GetParam()), velocity, copy);
+  sgd_step(h, found, grad, other, other_copy);
+  EXPECT_TRUE(test::same_bits(found, expected));
+  EXPECT_TRUE(test::same_bits(other, velocity));
+  EXPECT_TRUE(test::same_bits(other_copy, copy));
+}
+
 TEST_P(SgdTest, PlainWithoutABuffer) {
   const Tensor param = test::make(Shape{3}, GetParam(), {1, 2, 3});
   const Tensor grad = test::make(Shape{3}, GetParam(), {1, -1, 0});

@@ -20,8 +20,10 @@ struct AdamWParams {
 
 /// One AdamW update of a 1-D range (Loshchilov and Hutter 2019, arXiv 1711.05101, algorithm 2;
 /// decay p -= lr*wd*p before the step, as PyTorch does). param, exp_avg, exp_avg_sq: f32 (or f64),
-/// grad the same dtype. `compute` may be undefined; otherwise it receives param rounded to its
-/// dtype. One pass over memory.
+/// grad the same dtype or a narrower one. `compute` may be undefined; otherwise it receives param
+/// rounded to its dtype. One pass over memory. A grad narrower than param (bf16 or f16 beside f32
+/// or f64, f32 beside f64) is widened on the way, which is exact: the result is that of the widened
+/// gradient.
 void adamw_step(const AdamWParams& params, const Tensor& param, const Tensor& grad,
                 const Tensor& exp_avg, const Tensor& exp_avg_sq, const Tensor& compute,
                 Path path = Path::automatic);
@@ -34,7 +36,7 @@ struct SgdParams {
   bool first_step = false;  ///< momentum_buffer is set to the gradient instead of blended
 };
 /// One SGD update (PyTorch's form: v = momentum*v + g; p -= lr*v). momentum_buffer undefined:
-/// plain.
+/// plain. The dtypes are those of adamw_step().
 void sgd_step(const SgdParams& params, const Tensor& param, const Tensor& grad,
               const Tensor& momentum_buffer, const Tensor& compute);
 
@@ -48,9 +50,30 @@ struct GradStats {
 /// `dst` holds afterwards, in one pass. All f32 (or all f64) 1-D of equal length.
 GradStats sum_sources(std::span<const Tensor> sources, const Tensor& dst, bool accumulate,
                       Path path = Path::automatic);
-/// The statistics alone. Here and in sum_sources() squares are summed in f64 in a fixed order
-/// (blocks of 4096 elements, each in 16 lanes), so the same data yields the same bits on every
-/// instruction set and path.
+/// Sums in a narrow type: sources (each f32, bf16 or f16, 1-D, of equal length) are widened and
+/// added in f32 in that order, the sum is rounded once to `rounded` (f32, bf16 or f16) and stored
+/// in or added to dst (f32, f64, bf16 or f16): the addition is in f32 (f64 for f64), rounded once
+/// to dst's type. Returns the statistics of what `dst` holds afterwards. Where everything is f32
+/// the bits are those of sum_sources(). Overflow of a narrow type gives infinity, which is counted.
+GradStats sum_rounded_sources(std::span<const Tensor> sources, DType rounded, const Tensor& dst,
+                              bool accumulate);
+/// The statistics alone, of any floating dtype. Here and in the sums above squares are summed in
+/// f64 in a fixed order (blocks of 4096 elements, each in 16 lanes), so the same data yields the
+/// same bits on every instruction set and path.
 [[nodiscard]] GradStats grad_stats(const Tensor& grad);
+
+/// What a norm other than the Euclidean one sums: |g|, |g|^3, or the largest |g|.
+enum class NormKind : std::uint8_t { l1, l3, max };
+/// Sum (or maximum) over the elements of any floating dtype, in f64 and in the order grad_stats()
+/// has. A NaN anywhere makes it NaN, for `max` too; zero for no elements.
+[[nodiscard]] double grad_power_sum(const Tensor& grad, NormKind kind);
+
+/// Index of the first NaN or infinity among the elements of any floating dtype, -1 if there is
+/// none.
+[[nodiscard]] std::int64_t first_nonfinite(const Tensor& values);
+
+/// Rewrites the memory of `from` (f32, 1-D) as elements of `to` (bf16, f16 or f32) from its start
+/// on, rounding to nearest even, and returns the view of them. `from` no longer reads what it held.
+[[nodiscard]] Tensor narrow_in_place(const Tensor& from, DType to);
 
 }  // namespace sherd::kernel

@@ -1,37 +1,40 @@
 #pragma once
 
-#include "tensor/kernel/scalar.hpp"
+#include "tensor/kernel/body/grad_stats.hpp"
 
 namespace sherd::kernel {
 
-/// Elements of a gradient whose statistics are summed together; part of the summation order.
-inline constexpr std::int64_t kStatsBlock = 4096;
-inline constexpr std::int64_t kStatsLanes = 16;
+/// to[i] = from[i], or to[i] += from[i], in the type of `to`.
+template <class To, class From>
+SHERD_KERNEL_INLINE void copy_block(To* to, const From* from, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = store<To>(load(from[i]));
+  }
+}
+template <class To, class From>
+SHERD_KERNEL_INLINE void add_block(To* to, const From* from, std::int64_t count) {
+  using A = Compute<To>;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = store<To>(load(to[i]) + static_cast<A>(load(from[i])));
+  }
+}
 
-/// Items are blocks of kStatsBlock elements. A block's squares are summed in kStatsLanes lanes of
-/// f64 (element i of the block in lane i mod kStatsLanes), the lanes in order.
+/// Items are blocks of kStatsBlock elements, here and below.
 template <class P>
 struct GradSum {
   static constexpr std::int64_t grain = 4;
   const P* const* sources;
   std::int64_t source_count;
-  P* dst;  // null: statistics of sources[0]
+  P* dst;
   bool accumulate;
-  std::int64_t numel;
-  double* squares;  // one for each block
-  std::int64_t* nonfinite;
+  BlockStats<P> stats;  // of dst
 
   SHERD_KERNEL_INLINE void operator()(std::int64_t begin, std::int64_t end) const {
     for (std::int64_t block = begin; block < end; ++block) {
-      const std::int64_t first = block * kStatsBlock;
-      const std::int64_t left = numel - first;
-      const std::int64_t count = left < kStatsBlock ? left : kStatsBlock;
-      if (dst != nullptr) {
-        sum(first, count);
-      }
-      const P* values = (dst != nullptr ? dst : sources[0]) + first;
-      squares[block] = sum_of_squares(values, count);
-      nonfinite[block] = count_nonfinite(values, count);
+      sum(block * kStatsBlock, stats_count(stats.numel, block));
+      stats(block, block + 1);
     }
   }
 
@@ -44,63 +47,88 @@ struct GradSum {
       }
       return;
     }
-    copy(total, sources[0] + first, count);
+    copy_block(total, sources[0] + first, count);
     for (std::int64_t s = 1; s < source_count; ++s) {
-      add(total, sources[s] + first, count);
+      add_block(total, sources[s] + first, count);
     }
     if (accumulate) {
-      add(out, total, count);
+      add_block(out, total, count);
     } else {
-      copy(out, total, count);
+      copy_block(out, total, count);
     }
   }
+};
 
-  SHERD_KERNEL_INLINE static void copy(P* to, const P* from, std::int64_t count) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) {
-      to[i] = from[i];
-    }
-  }
-  SHERD_KERNEL_INLINE static void add(P* to, const P* from, std::int64_t count) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) {
-      to[i] += from[i];
-    }
-  }
+/// One summand of a RoundedSum: f32, bf16 or f16.
+struct NarrowSource {
+  const void* data;
+  DType dtype;
+};
 
-  SHERD_KERNEL_INLINE static double sum_of_squares(const P* values, std::int64_t count) {
-    double lanes[kStatsLanes] = {};
-    const std::int64_t whole = count - count % kStatsLanes;
-    for (std::int64_t i = 0; i < whole; i += kStatsLanes) {
-#pragma omp simd
-      for (std::int64_t lane = 0; lane < kStatsLanes; ++lane) {
-        const auto value = static_cast<double>(values[i + lane]);
-        lanes[lane] += value * value;
+/// D: element type of the destination.
+template <class D>
+struct RoundedSum {
+  static constexpr std::int64_t grain = 4;
+  const NarrowSource* sources;
+  std::int64_t source_count;
+  DType rounded;
+  D* dst;
+  bool accumulate;
+  BlockStats<D> stats;  // of dst
+
+  SHERD_KERNEL_INLINE void operator()(std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const std::int64_t first = block * kStatsBlock;
+      const std::int64_t count = stats_count(stats.numel, block);
+      if (source_count > 0 || !accumulate) {
+        float total[kStatsBlock] = {};
+        for (std::int64_t s = 0; s < source_count; ++s) {
+          take(total, sources[s], first, count, s == 0);
+        }
+        round(total, count);
+        if (accumulate) {
+          add_block(dst + first, total, count);
+        } else {
+          copy_block(dst + first, total, count);
+        }
       }
+      stats(block, block + 1);
     }
-    for (std::int64_t i = whole; i < count; ++i) {
-      const auto value = static_cast<double>(values[i]);
-      lanes[i - whole] += value * value;
-    }
-    double total = 0;
-    for (const double lane : lanes) {
-      total += lane;
-    }
-    return total;
   }
 
-  SHERD_KERNEL_INLINE static std::int64_t count_nonfinite(const P* values, std::int64_t count) {
-    std::int32_t bad = 0;
-#pragma omp simd reduction(+ : bad)
-    for (std::int64_t i = 0; i < count; ++i) {
-      if constexpr (sizeof(P) == 4) {
-        bad += (std::bit_cast<std::uint32_t>(values[i]) & 0x7F800000U) == 0x7F800000U ? 1 : 0;
-      } else {
-        constexpr std::uint64_t kExponent = 0x7FF0000000000000U;
-        bad += (std::bit_cast<std::uint64_t>(values[i]) & kExponent) == kExponent ? 1 : 0;
-      }
+  SHERD_KERNEL_INLINE static void take(float* total, const NarrowSource& source, std::int64_t first,
+                                       std::int64_t count, bool is_first) {
+    if (source.dtype == DType::f32) {
+      put(total, static_cast<const float*>(source.data) + first, count, is_first);
+    } else if (source.dtype == DType::bf16) {
+      put(total, static_cast<const BFloat16*>(source.data) + first, count, is_first);
+    } else {
+      put(total, static_cast<const Float16*>(source.data) + first, count, is_first);
     }
-    return bad;
+  }
+  template <class S>
+  SHERD_KERNEL_INLINE static void put(float* total, const S* from, std::int64_t count,
+                                      bool is_first) {
+    if (is_first) {
+      copy_block(total, from, count);
+    } else {
+      add_block(total, from, count);
+    }
+  }
+
+  SHERD_KERNEL_INLINE void round(float* total, std::int64_t count) const {
+    if (rounded == DType::bf16) {
+      round_to<BFloat16>(total, count);
+    } else if (rounded == DType::f16) {
+      round_to<Float16>(total, count);
+    }
+  }
+  template <class R>
+  SHERD_KERNEL_INLINE static void round_to(float* total, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      total[i] = load(store<R>(total[i]));
+    }
   }
 };
 
