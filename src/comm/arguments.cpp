@@ -19,4 +19,8 @@ void expect_root(int root, int size) {
   }
 }
 
+std::string describe(const char* operation, std::size_t count, DType dtype) {
+  return fmt::format("{} of {} x {}", operation, count, to_string(dtype));
+}
+
 }  // namespace sherd::comm

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "sherd/base/dtype.hpp"
 
 namespace sherd::comm {
@@ -10,5 +13,8 @@ namespace sherd::comm {
 void expect_reducible(DType dtype);
 /// Throws ArgumentError unless `root` is a rank.
 void expect_root(int root, int size);
+
+/// "all_gather of 1000 x f32", for messages.
+[[nodiscard]] std::string describe(const char* operation, std::size_t count, DType dtype);
 
 }  // namespace sherd::comm

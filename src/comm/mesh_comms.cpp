@@ -7,6 +7,7 @@
 
 #include "comm/mpi/mpi_api.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
+#include "comm/progress/threaded_communicator.hpp"
 #include "comm/shared/shared_communicator.hpp"
 #include "comm/shm/shm_team.hpp"
 #include "sherd/base/check.hpp"
@@ -43,6 +44,27 @@ std::unique_ptr<Communicator> over_mpi(mpi::CommHandle comm) {
   return std::make_unique<mpi::MpiCommunicator>(std::move(comm));
 }
 
+/// Null for polling, and where MPI has no room for a second thread.
+std::shared_ptr<ProgressThread> make_progress(Progress progress, const mesh::DeviceMesh& mesh) {
+  if (progress == Progress::polling || mesh.nodes() == 1) {
+    return nullptr;
+  }
+  if (!mpi::several_threads_may_call()) {
+    log::warning("this MPI gives no MPI_THREAD_MULTIPLE: exchanges between nodes are polled");
+    return nullptr;
+  }
+  return std::make_shared<ProgressThread>();
+}
+
+std::unique_ptr<Communicator> across_nodes(mpi::CommHandle comm,
+                                           const std::shared_ptr<ProgressThread>& thread) {
+  auto plain = std::make_unique<mpi::MpiCommunicator>(std::move(comm));
+  if (thread == nullptr) {
+    return plain;
+  }
+  return std::make_unique<ThreadedCommunicator>(std::move(plain), thread);
+}
+
 /// The backend asked for, over ranks that share memory. `auto` takes MPI when there is no room.
 std::unique_ptr<Communicator> on_one_node(Choice choice, mpi::CommHandle comm) {
   if (mpi::comm_size(comm.get()) == 1 && choice == Choice::automatic) {
@@ -63,7 +85,7 @@ std::unique_ptr<Communicator> on_one_node(Choice choice, mpi::CommHandle comm) {
 
 }  // namespace
 
-MeshComms make_mesh_comms(std::string_view backend) {
+MeshComms make_mesh_comms(std::string_view backend, Progress progress) {
   const mpi::CommHandle all = mpi::comm_dup(MPI_COMM_WORLD);
   const Choice choice = agreed(parse_choice(backend), all.get());
   const runtime::Topology topology = runtime::discover_topology();
@@ -77,10 +99,15 @@ MeshComms make_mesh_comms(std::string_view backend) {
   mpi::CommHandle cross = mpi::comm_split(all.get(), at.local, at.node);
 
   MeshComms comms{std::move(mesh), nullptr, nullptr, nullptr};
-  comms.world =
-      comms.mesh.nodes() == 1 ? on_one_node(choice, std::move(world)) : over_mpi(std::move(world));
+  const auto thread = make_progress(progress, comms.mesh);
   comms.local = on_one_node(choice, std::move(local));
-  comms.cross = comms.mesh.nodes() == 1 ? make_self() : over_mpi(std::move(cross));
+  if (comms.mesh.nodes() == 1) {
+    comms.world = on_one_node(choice, std::move(world));
+    comms.cross = make_self();
+  } else {
+    comms.world = across_nodes(std::move(world), thread);
+    comms.cross = across_nodes(std::move(cross), thread);
+  }
   return comms;
 }
 

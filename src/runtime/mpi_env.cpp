@@ -29,7 +29,7 @@ MpiEnv::MpiEnv(int& argc, char**& argv) : exceptions_(std::uncaught_exceptions()
   if (started != 0) {
     require_success(MPI_Query_thread(&provided), "MPI_Query_thread");
   } else {
-    require_success(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided),
+    require_success(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided),
                     "MPI_Init_thread");
     owned_ = true;
   }

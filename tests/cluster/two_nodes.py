@@ -97,8 +97,9 @@ def connect(pids, rate):
         address = ADDRESS.format(index + 1) + "/24"
         subprocess.run(on_node(pid, "ip", "address", "add", address, "dev", "cable0"), check=True)
         if rate:
+            # a short queue, as a switch has: in a long one acknowledgements wait behind the data
             subprocess.run(on_node(pid, "tc", "qdisc", "add", "dev", "cable0", "root", "tbf", "rate", rate,
-                                   "burst", "256kb", "latency", "50ms"), check=True)
+                                   "burst", "256kb", "latency", "5ms"), check=True)
     for pid in pids:
         subprocess.run(on_node(pid, "ip", "link", "set", "cable0", "up"), check=True)
 

@@ -36,6 +36,12 @@ std::string library_version() {
   return version.substr(0, version.find_first_of(",\n"));
 }
 
+bool several_threads_may_call() {
+  int level = MPI_THREAD_SINGLE;
+  check(MPI_Query_thread(&level), "MPI_Query_thread");
+  return level == MPI_THREAD_MULTIPLE;
+}
+
 CommHandle comm_dup(MPI_Comm comm) {
   MPI_Comm raw = MPI_COMM_NULL;
   check(MPI_Comm_dup(comm, &raw), "MPI_Comm_dup");
@@ -128,13 +134,6 @@ MPI_Request iallgather(const void* send, int send_count, MPI_Datatype send_type,
   check(MPI_Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm,
                        &request),
         "MPI_Iallgather");
-  return request;
-}
-
-MPI_Request iallreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op,
-                       MPI_Comm comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(send, receive, count, type, op, comm, &request), "MPI_Iallreduce");
   return request;
 }
 

@@ -18,6 +18,9 @@ void check(int code, const char* call, SourceLocation at = SourceLocation::curre
 /// "Open MPI 4.1.4": the first words of what the library says of itself.
 [[nodiscard]] std::string library_version();
 
+/// Whether MPI was started with MPI_THREAD_MULTIPLE.
+[[nodiscard]] bool several_threads_may_call();
+
 [[nodiscard]] CommHandle comm_dup(MPI_Comm comm);
 [[nodiscard]] CommHandle comm_split(MPI_Comm comm, int color, int key);
 /// The ranks of `comm` that share memory with this one.
@@ -43,8 +46,6 @@ void win_lock_all(MPI_Win window);
 [[nodiscard]] MPI_Request iallgather(const void* send, int send_count, MPI_Datatype send_type,
                                      void* receive, int receive_count, MPI_Datatype receive_type,
                                      MPI_Comm comm);
-[[nodiscard]] MPI_Request iallreduce(const void* send, void* receive, int count, MPI_Datatype type,
-                                     MPI_Op op, MPI_Comm comm);
 [[nodiscard]] MPI_Request ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 [[nodiscard]] MPI_Request ibarrier(MPI_Comm comm);
 [[nodiscard]] bool testall(std::span<MPI_Request> requests);

@@ -1,7 +1,5 @@
 #include "comm/mpi/mpi_communicator.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -10,20 +8,20 @@
 #include "comm/mpi/mpi_api.hpp"
 #include "comm/mpi/mpi_reduce_scatter.hpp"
 #include "comm/mpi/mpi_types.hpp"
+#include "comm/reduce/reduce.hpp"
 #include "comm/shared/chunks.hpp"
 
 namespace sherd::comm::mpi {
 namespace {
 
-std::string describe(const char* what, std::size_t count, DType dtype) {
-  return fmt::format("{} of {} x {}", what, count, to_string(dtype));
-}
+/// All ranks' contributions to a reduction together, up to which they are gathered whole.
+constexpr std::size_t kSmallGather = std::size_t{256} << 10;
 
-Work make_work(std::string what, std::vector<MpiWork::Stage> stages) {
+Work make_work(std::string what, std::vector<MpiWork::Stage> stages, std::size_t lag = 1) {
   if (stages.empty()) {
     return {};
   }
-  return Work(std::make_unique<MpiWork>(std::move(what), std::move(stages)));
+  return Work(std::make_unique<MpiWork>(std::move(what), std::move(stages), lag));
 }
 
 }  // namespace
@@ -86,7 +84,8 @@ Work MpiCommunicator::reduce_scatter(const void* full, void* shard, std::size_t 
   }
   return make_work(describe("reduce_scatter", count, dtype),
                    reduce_scatter_stages(next_exchange(dtype), std::move(pieces),
-                                         static_cast<std::byte*>(shard), dtype, op, pool_));
+                                         static_cast<std::byte*>(shard), dtype, op, pool_),
+                   kSegmentsUnderway);
 }
 
 Work MpiCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
@@ -97,15 +96,36 @@ Work MpiCommunicator::all_reduce(const void* in, void* out, std::size_t count, D
   }
   const auto* from = static_cast<const std::byte*>(in);
   auto* to = static_cast<std::byte*>(out);
-  if (!mpi_can_reduce(dtype) || count * size_of(dtype) > kSmallBytes) {
-    return make_work(describe("all_reduce", count, dtype),
-                     all_reduce_stages(from, to, count, dtype, op));
-  }
-  const auto start = [=, this](MpiWork::Requests& requests) {
-    requests.push_back(iallreduce(in == out ? MPI_IN_PLACE : in, out, static_cast<int>(count),
-                                  type_of(dtype), op_of(op), comm_.get()));
+  const bool small = count * size_of(dtype) * static_cast<std::size_t>(size_) <= kSmallGather;
+  return make_work(describe("all_reduce", count, dtype),
+                   small ? small_all_reduce_stages(from, to, count, dtype, op)
+                         : all_reduce_stages(from, to, count, dtype, op),
+                   small ? 1 : kSegmentsUnderway);
+}
+
+/// Everybody gets what everybody has and reduces it in rank order: the same bits on all ranks,
+/// which MPI_Iallreduce does not promise.
+std::vector<MpiWork::Stage> MpiCommunicator::small_all_reduce_stages(const std::byte* in,
+                                                                     std::byte* out,
+                                                                     std::size_t count, DType dtype,
+                                                                     ReduceOp op) {
+  const std::size_t bytes = count * size_of(dtype);
+  const auto staging = pool_.take(bytes * static_cast<std::size_t>(size_));
+  const auto part_of = [=](int rank) {
+    return staging.get() + bytes * static_cast<std::size_t>(rank);
   };
-  return make_work(describe("all_reduce", count, dtype), {start});
+  const auto gather = [=, this](MpiWork::Requests& requests) {
+    copy_bytes(part_of(rank_), in, bytes);
+    gather_slice(staging.get(), 0, count, count, dtype, requests);
+  };
+  const auto add = [=, size = size_](MpiWork::Requests&) {
+    std::vector<const void*> inputs;
+    for (int rank = 0; rank < size; ++rank) {
+      inputs.push_back(part_of(rank));
+    }
+    reduce(out, inputs, count, dtype, op);
+  };
+  return {gather, add};
 }
 
 /// A reduce-scatter into this rank's part of `out`, then everybody sends its part to everybody.
@@ -153,19 +173,25 @@ Work MpiCommunicator::broadcast(void* data, std::size_t count, DType dtype, int 
   return make_work(describe("broadcast", count, dtype), {start});
 }
 
-void MpiCommunicator::barrier() {
+void MpiCommunicator::barrier() { start_barrier().wait(); }
+
+Work MpiCommunicator::start_barrier() {
   const auto start = [=, this](MpiWork::Requests& requests) {
     requests.push_back(ibarrier(comm_.get()));
   };
-  make_work("barrier", {start}).wait();
+  return make_work("barrier", {start});
 }
 
 std::unique_ptr<SharedRegion> MpiCommunicator::allocate_shared(std::size_t) { return nullptr; }
 
 std::unique_ptr<EpochBoard> MpiCommunicator::make_epoch_board(std::size_t) { return nullptr; }
 
-std::unique_ptr<Communicator> MpiCommunicator::duplicate() {
-  return std::make_unique<MpiCommunicator>(comm_dup(comm_.get()), max_elements_);
+std::unique_ptr<Communicator> MpiCommunicator::duplicate() { return twin(); }
+
+CommHandle MpiCommunicator::duplicate_handle() { return comm_dup(comm_.get()); }
+
+std::unique_ptr<MpiCommunicator> MpiCommunicator::twin() {
+  return std::make_unique<MpiCommunicator>(duplicate_handle(), max_elements_);
 }
 
 }  // namespace sherd::comm::mpi

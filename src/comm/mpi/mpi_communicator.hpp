@@ -11,9 +11,22 @@
 
 namespace sherd::comm::mpi {
 
+/// A communicator that is made of an MPI one.
+class MpiBased {
+ public:
+  virtual ~MpiBased() = default;
+  MpiBased(const MpiBased&) = delete;
+  MpiBased& operator=(const MpiBased&) = delete;
+  /// The same ranks again, for other messages. Collective, blocking.
+  [[nodiscard]] virtual CommHandle duplicate_handle() = 0;
+
+ protected:
+  MpiBased() = default;
+};
+
 /// The collectives over MPI messages; any ranks, anywhere. Operations make progress inside test()
 /// and wait().
-class MpiCommunicator final : public Communicator {
+class MpiCommunicator final : public Communicator, public MpiBased {
  public:
   /// What one message may hold. MPI counts with int.
   static constexpr std::size_t kMaxElements = std::size_t{1} << 30;
@@ -32,15 +45,24 @@ class MpiCommunicator final : public Communicator {
   Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
   Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
   void barrier() override;
+  /// The barrier as an operation: complete once all ranks have issued it.
+  [[nodiscard]] Work start_barrier();
   /// Null: the ranks need not share memory.
   [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
   [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
+  [[nodiscard]] CommHandle duplicate_handle() override;
+  /// duplicate() with its type.
+  [[nodiscard]] std::unique_ptr<MpiCommunicator> twin();
 
  private:
   [[nodiscard]] Exchange next_exchange(DType dtype);
   void gather_slice(std::byte* full, std::size_t begin, std::size_t n, std::size_t count,
                     DType dtype, MpiWork::Requests& requests) const;
+  [[nodiscard]] std::vector<MpiWork::Stage> small_all_reduce_stages(const std::byte* in,
+                                                                    std::byte* out,
+                                                                    std::size_t count, DType dtype,
+                                                                    ReduceOp op);
   [[nodiscard]] std::vector<MpiWork::Stage> all_reduce_stages(const std::byte* in, std::byte* out,
                                                               std::size_t count, DType dtype,
                                                               ReduceOp op);

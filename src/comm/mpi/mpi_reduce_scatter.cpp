@@ -10,9 +10,9 @@ namespace sherd::comm::mpi {
 namespace {
 
 /// Staging memory of one segment, over all ranks.
-constexpr std::size_t kSegmentBytes = std::size_t{8} << 20;
+constexpr std::size_t kSegmentBytes = std::size_t{2} << 20;
 
-/// What the stages of one reduce-scatter share. Two segments are under way at a time.
+/// What the stages of one reduce-scatter share.
 class Reduction {
  public:
   Reduction(const Exchange& exchange, Pieces pieces, std::byte* out, DType dtype, ReduceOp op,
@@ -23,7 +23,7 @@ class Reduction {
     segment_ = std::max<std::size_t>(1, std::min(largest, fit));
     segments_ = (largest + segment_ - 1) / segment_;
     const std::size_t staged = std::min(my_count(), segment_) * pieces_.counts.size();
-    for (std::size_t i = 0; i < std::min<std::size_t>(segments_, 2); ++i) {
+    for (std::size_t i = 0; i < std::min(segments_, kSegmentsUnderway); ++i) {
       staging_[i] = pool.take(staged * exchange_.width());
     }
   }
@@ -68,7 +68,7 @@ class Reduction {
   }
   [[nodiscard]] std::byte* staged(std::size_t segment, int from) {
     const std::size_t each = std::min(my_count(), segment_) * exchange_.width();
-    return staging_[segment % 2].get() + each * static_cast<std::size_t>(from);
+    return staging_[segment % kSegmentsUnderway].get() + each * static_cast<std::size_t>(from);
   }
 
   Exchange exchange_;
@@ -78,7 +78,7 @@ class Reduction {
   ReduceOp op_;
   std::size_t segment_ = 1;
   std::size_t segments_ = 0;
-  std::shared_ptr<std::byte> staging_[2];
+  std::shared_ptr<std::byte> staging_[kSegmentsUnderway];
 };
 
 }  // namespace
@@ -91,13 +91,14 @@ std::vector<MpiWork::Stage> reduce_scatter_stages(const Exchange& exchange, Piec
   if (work->segments() == 0) {
     return stages;
   }
-  stages.emplace_back([work](MpiWork::Requests& requests) { work->start(0, requests); });
-  for (std::size_t segment = 0; segment < work->segments(); ++segment) {
-    stages.emplace_back([work, segment](MpiWork::Requests& requests) {
-      if (segment + 1 < work->segments()) {
-        work->start(segment + 1, requests);
+  for (std::size_t step = 0; step < work->segments() + kSegmentsUnderway; ++step) {
+    stages.emplace_back([work, step](MpiWork::Requests& requests) {
+      if (step >= kSegmentsUnderway && step - kSegmentsUnderway < work->segments()) {
+        work->finish(step - kSegmentsUnderway);
       }
-      work->finish(segment);
+      if (step < work->segments()) {
+        work->start(step, requests);
+      }
     });
   }
   return stages;

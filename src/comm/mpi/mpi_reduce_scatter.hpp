@@ -15,9 +15,13 @@ struct Pieces {
   std::vector<std::size_t> counts;  ///< by rank
 };
 
+/// How many segments are under way at a time: the lag the stages below are made for. A rank that
+/// only polls now and then still finds the next segments on their way.
+inline constexpr std::size_t kSegmentsUnderway = 8;
+
 /// Stages that give `out` = op over ranks of this rank's piece. Every rank sends each other rank
 /// its piece directly, and adds what it receives in rank order; segments of bounded size, the next
-/// one on its way while one is added. `out` may be this rank's own piece of `data`.
+/// ones on their way while one is added. `out` may be this rank's own piece of `data`.
 [[nodiscard]] std::vector<MpiWork::Stage> reduce_scatter_stages(const Exchange& exchange,
                                                                 Pieces pieces, std::byte* out,
                                                                 DType dtype, ReduceOp op,

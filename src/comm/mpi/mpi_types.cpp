@@ -24,12 +24,4 @@ MPI_Datatype type_of(DType dtype) {
   throw ArgumentError("MPI has no type for this dtype");
 }
 
-MPI_Op op_of(ReduceOp op) {
-  return op == ReduceOp::sum ? MPI_SUM : (op == ReduceOp::max ? MPI_MAX : MPI_MIN);
-}
-
-bool mpi_can_reduce(DType dtype) noexcept {
-  return dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::u16;
-}
-
 }  // namespace sherd::comm::mpi

@@ -1,13 +1,12 @@
 #include "comm/mpi/mpi_work.hpp"
 
-#include <fmt/format.h>
 #include <sched.h>
 
 #include <utility>
 
 #include "comm/mpi/mpi_api.hpp"
 #include "comm/timeout.hpp"
-#include "sherd/base/error.hpp"
+#include "comm/wait_watch.hpp"
 
 namespace sherd::comm::mpi {
 namespace {
@@ -17,45 +16,45 @@ constexpr int kPollsBeforeYield = 200;
 
 }  // namespace
 
-MpiWork::MpiWork(std::string what, std::vector<Stage> stages)
-    : what_(std::move(what)), timeout_(comm_timeout()), stages_(std::move(stages)) {
-  run_stage();
+MpiWork::MpiWork(std::string what, std::vector<Stage> stages, std::size_t lag)
+    : what_(std::move(what)), timeout_(comm_timeout()), stages_(std::move(stages)), lag_(lag) {
+  run_stages();
 }
 
 MpiWork::~MpiWork() {
-  if (!requests_.empty()) {
+  if (!underway_.empty()) {
     // Given up: MPI may still write to the staging memory, which therefore must stay.
     static_cast<void>(new std::vector<Stage>(std::move(stages_)));
   }
 }
 
-void MpiWork::run_stage() { stages_[next_++](requests_); }
+void MpiWork::run_stages() {
+  while (next_ < stages_.size() && underway_.size() < lag_) {
+    underway_.emplace_back();
+    stages_[next_++](underway_.back());
+  }
+}
 
 bool MpiWork::test() {
-  while (requests_.empty() || testall(requests_)) {
-    requests_.clear();
-    if (next_ == stages_.size()) {
-      return true;
+  while (!underway_.empty()) {
+    if (!testall(underway_.front())) {
+      return false;
     }
-    run_stage();
+    underway_.pop_front();
+    run_stages();
   }
-  return false;
+  return true;
 }
 
 void MpiWork::wait() {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + timeout_;
+  WaitWatch watch(timeout_);
   for (int polls = 0; !test(); ++polls) {
     if (polls < kPollsBeforeYield) {
       continue;
     }
     sched_yield();
-    if (polls % 64 == 0 && Clock::now() > deadline) {
-      throw CommError(
-          fmt::format("{} was not complete after {} s (another rank has failed, or has not "
-                      "called it). Try: look for an error on the other ranks, or a larger "
-                      "SHERD_COMM_TIMEOUT",
-                      what_, std::chrono::duration<double>(timeout_).count()));
+    if (polls % 64 == 0 && watch.left().count() <= 0) {
+      fail_incomplete(what_, timeout_);
     }
     polls = polls >= (1 << 20) ? kPollsBeforeYield : polls;
   }

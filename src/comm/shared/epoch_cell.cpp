@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "comm/timeout.hpp"
+#include "comm/wait_watch.hpp"
 
 namespace sherd::comm {
 namespace {
@@ -91,13 +92,12 @@ Waited wait_for(const EpochCell& cell, std::uint64_t epoch, const Patience& pati
   if (reached_soon(cell, epoch, patience.spins)) {
     return Waited::reached;
   }
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + patience.timeout;
+  WaitWatch watch(patience.timeout);
   while (cell.epoch.load(std::memory_order_acquire) < epoch) {
     if (patience.failed->load(std::memory_order_acquire) != 0) {
       return Waited::rank_failed;
     }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left = watch.left();
     if (left.count() <= 0) {
       return Waited::timed_out;
     }

@@ -30,7 +30,8 @@ struct Patience {
 /// Patience for `ranks` ranks on this machine: spinning is worth it only while each has a core.
 [[nodiscard]] Patience make_patience(int ranks, const std::atomic<std::uint32_t>& failed);
 
-/// Blocks until the cell has reached `epoch`; acquires what was written before the post().
+/// Blocks until the cell has reached `epoch`; acquires what was written before the post(). Throws
+/// what this thread's WaitObserver throws.
 [[nodiscard]] Waited wait_for(const EpochCell& cell, std::uint64_t epoch, const Patience& patience);
 
 }  // namespace sherd::comm

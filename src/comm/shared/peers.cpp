@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "comm/wait_watch.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::comm {
@@ -20,10 +21,11 @@ void Peers::fail(Waited why, const std::string& missing, const std::string& what
                                 team_->failed().load() - 1, rank_, what));
   }
   const double seconds = std::chrono::duration<double>(patience_.timeout).count();
-  throw CommError(fmt::format(
-      "rank {} waited {} s in {} for rank{} {} (of {}) in vain. Try: look for "
-      "the error on that rank, or a larger SHERD_COMM_TIMEOUT",
-      rank_, seconds, what, missing.find(',') == std::string::npos ? "" : "s", missing, size_));
+  throw CommError(
+      fmt::format("rank {} waited {} s in {} for rank{} {} (of {}) in vain. Try: look for "
+                  "the error on that rank, or a larger SHERD_COMM_TIMEOUT.{}",
+                  rank_, seconds, what, missing.find(',') == std::string::npos ? "" : "s", missing,
+                  size_, what_others_do()));
 }
 
 }  // namespace sherd::comm

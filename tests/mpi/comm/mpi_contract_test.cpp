@@ -4,6 +4,7 @@
 
 #include "comm/mpi/mpi_api.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
+#include "comm/progress/threaded_communicator.hpp"
 #include "contract/communicator_contract.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/comm/mpi_interop.hpp"
@@ -17,6 +18,14 @@ TEST_P(MpiContract, Holds) {
   const auto communicator = comm::make_mpi(MPI_COMM_WORLD);
   EXPECT_EQ(communicator->backend(), "mpi");
   GetParam().run(*communicator);
+}
+
+TEST_P(MpiContract, HoldsWithAThread) {
+  comm::ThreadedCommunicator communicator(
+      std::make_unique<comm::mpi::MpiCommunicator>(comm::mpi::comm_dup(MPI_COMM_WORLD)),
+      std::make_shared<comm::ProgressThread>());
+  EXPECT_EQ(communicator.backend(), "mpi");
+  GetParam().run(communicator);
 }
 
 /// As if MPI could count to 4001 only: every larger message is cut.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <thread>
 #include <vector>
 
 #include "sherd/base/error.hpp"
@@ -47,12 +48,8 @@ TEST_F(TwoNodes, WorldIsNumberedByPiece) {
   }
 }
 
-/// Gathering across nodes and then inside the node is the same as gathering over the world.
-TEST_F(TwoNodes, TwoStepsMakeTheWholeInPlace) {
-  if (size % 2 != 0) {
-    return;
-  }
-  const auto comms = comm::make_mesh_comms();
+void expect_two_steps_make_the_whole(int rank, int size, comm::Progress progress) {
+  const auto comms = comm::make_mesh_comms("auto", progress);
   const std::size_t count = 37;
   const auto piece = static_cast<std::size_t>(comms.mesh.piece(rank));
   const auto block = static_cast<std::size_t>(comms.local->rank()) * 2 * count;
@@ -65,6 +62,36 @@ TEST_F(TwoNodes, TwoStepsMakeTheWholeInPlace) {
   comms.cross->all_gather(&in_steps[piece * count], &in_steps[block], count, DType::i32).wait();
   comms.local->all_gather(&in_steps[block], in_steps.data(), 2 * count, DType::i32).wait();
   EXPECT_EQ(at_once, in_steps);
+}
+
+/// Gathering across nodes and then inside the node is the same as gathering over the world.
+TEST_F(TwoNodes, TwoStepsMakeTheWholeInPlace) {
+  if (size % 2 == 0) {
+    expect_two_steps_make_the_whole(rank, size, comm::Progress::polling);
+  }
+}
+
+TEST_F(TwoNodes, AThreadMayDriveTheExchanges) {
+  if (size % 2 == 0) {
+    expect_two_steps_make_the_whole(rank, size, comm::Progress::thread);
+  }
+}
+
+/// No rank but by its thread calls MPI until the result is there.
+TEST_F(TwoNodes, TheThreadFinishesWhatNobodyPolls) {
+  if (size % 2 == 0) {
+    const auto comms = comm::make_mesh_comms("auto", comm::Progress::thread);
+    std::vector<int> mine(500000, comms.cross->rank() + 1);
+    std::vector<int> sum(mine.size(), 0);
+    auto work = comms.cross->all_reduce(mine.data(), sum.data(), mine.size(), DType::i32,
+                                        comm::ReduceOp::sum);
+    const volatile int* last = &sum.back();
+    while (*last != 3) {
+      std::this_thread::yield();
+    }
+    work.wait();
+    EXPECT_EQ(sum, std::vector<int>(mine.size(), 3));
+  }
 }
 
 TEST_F(TwoNodes, SharedMemoryCannotSpanThem) {

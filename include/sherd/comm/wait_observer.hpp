@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace sherd::comm {
+
+/// Told by a thread that waits for other ranks long: it can find out why, and end the wait.
+class WaitObserver {
+ public:
+  virtual ~WaitObserver() = default;
+  WaitObserver(const WaitObserver&) = delete;
+  WaitObserver& operator=(const WaitObserver&) = delete;
+
+  /// The calling thread has been in one wait for `time` so far. Called about every 250 ms once a
+  /// wait has lasted a second. What it throws ends the wait.
+  virtual void waited(std::chrono::milliseconds time) = 0;
+  /// What is known of the other ranks, as a sentence for the message of a wait that timed out.
+  [[nodiscard]] virtual std::string describe() = 0;
+
+ protected:
+  WaitObserver() = default;
+};
+
+/// Makes `observer` hear of this thread's waits (on epoch boards, Works and blocking collectives)
+/// until the scope ends, in place of the one before. Local; the observer must outlive it.
+class ScopedWaitObserver {
+ public:
+  explicit ScopedWaitObserver(WaitObserver& observer) noexcept;
+  ~ScopedWaitObserver();
+  ScopedWaitObserver(const ScopedWaitObserver&) = delete;
+  ScopedWaitObserver& operator=(const ScopedWaitObserver&) = delete;
+
+ private:
+  WaitObserver* previous_;
+};
+
+}  // namespace sherd::comm

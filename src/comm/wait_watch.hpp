@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace sherd::comm {
+
+/// The clock of one wait: tells this thread's WaitObserver when the wait gets long, and says when
+/// it is too long.
+class WaitWatch {
+ public:
+  explicit WaitWatch(std::chrono::milliseconds timeout);
+
+  /// Time left; not positive once the wait is to end. Throws what the observer throws. To be called
+  /// often: it costs a look at the clock.
+  [[nodiscard]] std::chrono::milliseconds left();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_;
+  Clock::time_point next_call_;
+  std::chrono::milliseconds timeout_;
+};
+
+/// What this thread's observer says of the other ranks, to be added to a message; may be empty.
+/// Never throws what the observer throws.
+[[nodiscard]] std::string what_others_do();
+
+/// Throws the CommError of an operation that was waited for in vain.
+[[noreturn]] void fail_incomplete(const std::string& operation, std::chrono::milliseconds timeout);
+
+}  // namespace sherd::comm
