@@ -97,6 +97,9 @@ void backward_after(const Variable& root, Tensor seed, std::uint64_t oldest) {
   worklist.add(start.node);
   while (const std::shared_ptr<Node> node = worklist.take()) {
     NodeContext context(*node);
+    if (thread_state().interlude) {
+      thread_state().interlude();
+    }
     for (Edge& edge : node->run(context)) {
       if (edge.node) {
         worklist.add(std::move(edge.node));

@@ -56,6 +56,9 @@ ThreadState& thread_state() noexcept {
 std::vector<Variable> record(std::string_view name, std::vector<Variable> inputs,
                              std::vector<Tensor> outputs, std::vector<Tensor> saved,
                              BackwardFunction backward) {
+  if (thread_state().interlude) {
+    thread_state().interlude();
+  }
   if (!any_wants_gradient(inputs)) {
     return wrap(std::move(outputs), false, nullptr);
   }
@@ -87,5 +90,10 @@ GradMode::GradMode(bool enabled) noexcept
     : previous_(std::exchange(thread_state().grad_enabled, enabled)) {}
 
 GradMode::~GradMode() { thread_state().grad_enabled = previous_; }
+
+ScopedInterlude::ScopedInterlude(std::function<void()> call)
+    : previous_(std::exchange(thread_state().interlude, std::move(call))) {}
+
+ScopedInterlude::~ScopedInterlude() { thread_state().interlude = std::move(previous_); }
 
 }  // namespace sherd::autograd

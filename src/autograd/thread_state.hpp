@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,7 @@ struct ThreadState {
   int backward_depth = 0;
   std::shared_ptr<CheckpointFrame> recording_frame;  ///< saved tensors are dropped into this one
   CheckpointFrame* recomputing_frame = nullptr;  ///< saved tensors are brought back for this one
+  std::function<void()> interlude;               ///< called between operations, if set
 };
 
 [[nodiscard]] ThreadState& thread_state() noexcept;

@@ -8,6 +8,7 @@
 #include "sherd/autograd/function.hpp"
 #include "sherd/autograd/functional.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/base/log.hpp"
 
 namespace sherd::fsdp {
 namespace {
@@ -25,11 +26,57 @@ nn::Variable hang_on(const nn::Variable& x, const char* name, std::function<void
 
 nn::Variable Engine::forward(const nn::Variable& input) {
   const DType wanted = options_.mixed_precision.param_dtype;
-  if (options_.mixed_precision.cast_forward_inputs && is_floating(input.dtype()) &&
-      input.dtype() != wanted) {
-    return (*module_)(autograd::cast(input, wanted));
+  const bool casts = options_.mixed_precision.cast_forward_inputs && is_floating(input.dtype()) &&
+                     input.dtype() != wanted;
+  const auto output_dtype = options_.mixed_precision.output_dtype;
+  const autograd::ScopedInterlude progress([this] { poll(); });
+  try {
+    nn::Variable output = (*module_)(casts ? autograd::cast(input, wanted) : input);
+    return output_dtype && output.dtype() != *output_dtype ? autograd::cast(output, *output_dtype)
+                                                           : output;
+  } catch (...) {
+    recover();
+    throw;
   }
-  return (*module_)(input);
+}
+
+nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
+  const autograd::ScopedInterlude progress([this] { poll(); });
+  try {
+    return after_forward(0, body(before_forward(0, input)));
+  } catch (...) {
+    recover();
+    throw;
+  }
+}
+
+void Engine::poll() {
+  store_->poll();
+  reducer_->poll();
+}
+
+/// After an error: every group is given back and no gradient is left. What was issued is brought to
+/// its end, which takes no more of other ranks than they do on their way to where this one is.
+void Engine::recover() noexcept {
+  try {
+    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
+      drop_gradient_buffers(g);
+      running_[g] = 0;
+      pending_uses_[g] = 0;
+    }
+    reducer_->finish_all();
+    zero_grad();
+    reshard_all();
+    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
+      if (issued_[g]) {
+        store_->reshard(g);
+        issued_[g] = false;
+      }
+    }
+    store_->finish();
+  } catch (const std::exception& error) {
+    log::error(std::string("after an error, giving the groups back failed too: ") + error.what());
+  }
 }
 
 // ------------------------------------------------------------------------------ gathering
@@ -74,6 +121,21 @@ void Engine::prefetch(std::size_t group) {
   }
 }
 
+/// The groups that come next, as listed by the caller or as recorded.
+void Engine::prefetch_around(std::size_t group, bool forward) {
+  const auto& listed = forward ? forward_prefetch_[group] : backward_prefetch_[group];
+  if (listed) {
+    for (const std::size_t next : *listed) {
+      prefetch(next);
+    }
+    return;
+  }
+  for (int d = 1; group != 0 && d <= options_.prefetch_depth; ++d) {
+    const auto distance = static_cast<std::size_t>(d);
+    prefetch(forward ? order_.after(group, distance) : order_.before(group, distance));
+  }
+}
+
 void Engine::unshard(std::size_t group) {
   if (unsharded_[group]) {
     return;
@@ -97,7 +159,7 @@ void Engine::reshard(std::size_t group) {
   for (const std::size_t b : set_.groups[group].buffers) {
     for (const nn::NamedParameter& parameter : set_.buffers[b].parameters) {
       nn::Variable value = parameter.parameter.value;
-      value.set_data(Tensor::meta(value.shape(), options_.mixed_precision.param_dtype));
+      value.set_data(Tensor::meta(value.shape(), set_.buffers[b].compute));
     }
   }
   store_->reshard(group);
@@ -112,8 +174,7 @@ void Engine::reshard_all() {
 }
 
 bool Engine::keeps_after_forward(std::size_t group) const {
-  return autograd::grad_enabled() &&
-         (group == 0 || row_.keep_after_forward || group == order_.last());
+  return autograd::grad_enabled() && (plan_.keep[group] || group == order_.last());
 }
 
 // ---------------------------------------------------------------------------- the hooks
@@ -131,9 +192,7 @@ nn::Variable Engine::before_forward(std::size_t group, const nn::Variable& input
   }
   unshard(group);
   ++running_[group];
-  for (int d = 1; group != 0 && d <= options_.prefetch_depth; ++d) {
-    prefetch(order_.after(group, static_cast<std::size_t>(d)));
-  }
+  prefetch_around(group, true);
   if (!autograd::grad_enabled()) {
     return input;
   }
@@ -160,9 +219,7 @@ nn::Variable Engine::after_forward(std::size_t group, const nn::Variable& output
 
 void Engine::before_backward(std::size_t group) {
   unshard(group);
-  for (int d = 1; group != 0 && d <= options_.prefetch_depth; ++d) {
-    prefetch(order_.before(group, static_cast<std::size_t>(d)));
-  }
+  prefetch_around(group, false);
   give_gradient_buffers(group);
 }
 
@@ -170,7 +227,7 @@ void Engine::after_backward(std::size_t group) {
   if (--pending_uses_[group] > 0) {
     return;
   }
-  if (group != 0) {
+  if (group != 0 && !stays_for_next_micro_batch()) {
     reshard(group);
   }
   reduce(group);
@@ -179,9 +236,10 @@ void Engine::after_backward(std::size_t group) {
 // ---------------------------------------------------------------------------- updates
 
 void Engine::begin_update() {
+  store_->finish();
   if (!gradients_synchronised_) {
     reducer_->finish_all();
-    reduce_comm_->barrier();
+    world_->barrier();
     gradients_synchronised_ = true;
   }
 }
@@ -195,7 +253,15 @@ void Engine::end_update(std::size_t shard) {
 void Engine::zero_grad() {
   reducer_->finish_all();
   reducer_->zero();
-  grad_scale_ = 1.0;
+  ignored_.zero();
+  clip_ = 1.0;
+  grad_scale_ = 1.0 / loss_scale_;
+}
+
+void Engine::set_loss_scale(double scale) {
+  expect(scale > 0.0, "a loss scale must be positive");
+  loss_scale_ = scale;
+  grad_scale_ = clip_ / loss_scale_;
 }
 
 void Engine::parameters_changed() {

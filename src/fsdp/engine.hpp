@@ -1,34 +1,50 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fsdp/fingerprint.hpp"
 #include "fsdp/gradient_reducer.hpp"
 #include "fsdp/group.hpp"
+#include "fsdp/ignored_parameters.hpp"
+#include "fsdp/level_comms.hpp"
 #include "fsdp/parameter_store.hpp"
 #include "fsdp/prefetch_order.hpp"
+#include "fsdp/state_plan.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
 
 namespace sherd::fsdp {
 
 /// Runs the life of every group: sharded -> unsharding -> unsharded -> sharded, around forward and
-/// backward. Reads the strategy's row, never its name.
+/// backward. Reads the plan, which reads the strategy's row; never its name.
 class Engine : public ShardedParameters {
  public:
   Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms, FullyShardOptions options);
   ~Engine() override;
 
+  using Body = std::function<nn::Variable(const nn::Variable&)>;
   [[nodiscard]] nn::Variable forward(const nn::Variable& input);
+  [[nodiscard]] nn::Variable run(const nn::Variable& input, const Body& body);
   void backward(const nn::Variable& loss);
   void set_is_last_backward(bool last) { last_backward_ = last; }
-  double clip_grad_norm(double max_norm, StepValues* values);
+  double clip_grad_norm(double max_norm, StepValues* values, NormType type);
+  [[nodiscard]] const std::optional<NonFinite>& non_finite() const { return non_finite_; }
+  void set_loss_scale(double scale);
+
+  [[nodiscard]] comm::Work start_unshard(const std::string& group);
+  void give_back(const std::string& group);
+  void set_prefetch(bool forward, const std::string& group, const std::vector<std::string>& groups);
+  void set_requires_grad(const std::function<bool(const std::string& name)>& wanted);
 
   [[nodiscard]] dtensor::StateDict state_dict() const;
   void parameters_changed();
+  [[nodiscard]] std::vector<nn::NamedParameter> ignored_parameters() const;
   [[nodiscard]] MemoryReport memory() const;
+  [[nodiscard]] const TrafficReport& traffic() const { return traffic_; }
   [[nodiscard]] std::vector<GroupReport> groups() const;
+  [[nodiscard]] ShardingPlan plan(int micro_batches) const;
   [[nodiscard]] ShardedModel::Counters counters() const { return counters_; }
   [[nodiscard]] nn::Module& module() const { return *module_; }
 
@@ -40,38 +56,56 @@ class Engine : public ShardedParameters {
   void zero_grad() override;
 
  private:
+  friend class UnshardWork;
+
+  void lay_out();
   void make_storage();
   void initialise();
   void make_shards();
   void install_hooks();
+  void remove_hooks();
 
   nn::Variable before_forward(std::size_t group, const nn::Variable& input);
   nn::Variable after_forward(std::size_t group, const nn::Variable& output);
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);
+  void recover() noexcept;
+  void poll();
 
   void issue(std::size_t group);
   [[nodiscard]] bool slot_is_in_use(std::size_t group) const;
   void free_slot(std::size_t group);
   void prefetch(std::size_t group);
+  void prefetch_around(std::size_t group, bool forward);
   void unshard(std::size_t group);
   void reshard(std::size_t group);
   void reshard_all();
   void give_gradient_buffers(std::size_t group);
+  void drop_gradient_buffers(std::size_t group);
   void reduce(std::size_t group);
   [[nodiscard]] bool keeps_after_forward(std::size_t group) const;
+  [[nodiscard]] bool stays_for_next_micro_batch() const {
+    return !last_backward_ && !plan_.reshard_after_backward;
+  }
   [[nodiscard]] std::vector<dtensor::DTensor> tensors_of(std::size_t buffer) const;
+  [[nodiscard]] std::optional<NonFinite> locate(const NonFiniteWatch::Place& place) const;
 
   std::shared_ptr<nn::Module> module_;
   FullyShardOptions options_;
-  StrategyRow row_;
-  std::unique_ptr<comm::Communicator> gather_comm_;
-  std::unique_ptr<comm::Communicator> reduce_comm_;
+  std::unique_ptr<comm::Communicator> world_;
+  LevelComms gather_;
+  LevelComms reduce_;
+  Position at_;
+  bool shared_;
+  TrafficReport traffic_;
+
+  // What lay_out() makes.
   GroupSet set_;
+  StatePlan plan_;
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<GradientReducer> reducer_;
-  PrefetchOrder order_;
-  Fingerprint fingerprint_;
+  IgnoredParameters ignored_;
+  PrefetchOrder order_{1};
   std::vector<ParameterShard> shards_;  // trainable buffers in order
   std::vector<std::size_t> buffer_of_shard_;
   std::vector<Tensor> whole_gradients_;  // by buffer: what backward writes to now
@@ -81,17 +115,17 @@ class Engine : public ShardedParameters {
   std::vector<bool> reduced_;            // by group: in this backward
   std::vector<bool> issued_;             // by group: a gather of current values is on
   std::vector<bool> unsharded_;          // by group: parameters point at whole buffers
+  std::vector<std::optional<std::vector<std::size_t>>> forward_prefetch_;   // by group
+  std::vector<std::optional<std::vector<std::size_t>>> backward_prefetch_;  // by group
+
+  Fingerprint fingerprint_;
   ShardedModel::Counters counters_;
+  std::optional<NonFinite> non_finite_;
+  double loss_scale_ = 1.0;
+  double clip_ = 1.0;
   double grad_scale_ = 1.0;
   bool last_backward_ = true;
   bool gradients_synchronised_ = false;
 };
-
-/// Slots of the gather ring: the group in use and those on their way; all of them where the
-/// strategy keeps what forward gathered.
-[[nodiscard]] std::size_t gather_ring(const StrategyRow& row, int prefetch_depth,
-                                      std::size_t groups);
-/// Reduction slots beside the root's: one backward writes, one being reduced.
-inline constexpr std::size_t kReductionRing = 2;
 
 }  // namespace sherd::fsdp

@@ -1,6 +1,5 @@
 // Engine: gradients, from the buffers backward writes to until their sum and norm.
 #include <algorithm>
-#include <cmath>
 
 #include "fsdp/engine.hpp"
 #include "sherd/autograd/function.hpp"
@@ -54,70 +53,57 @@ void Engine::reduce(std::size_t group) {
       continue;
     }
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
-      nn::Variable value = buffer.parameters[i].parameter.value;
-      if (!value.grad_written()) {
+      if (!buffer.parameters[i].parameter.value.grad_written()) {
         view_of(whole_gradients_[b], buffer.layout.slots()[i]).fill_zero();
       }
-      value.set_grad_buffer({});
     }
-    whole_gradients_[b] = {};
     fingerprint_.add(Fingerprint::Operation::reduce, group);
     ++counters_.reductions;
     reducer_->reduce(b, last_backward_);
   }
-  has_gradients_[group] = false;
+  drop_gradient_buffers(group);
   reduced_[group] = true;
 }
 
-void Engine::backward(const nn::Variable& loss) {
-  gradients_synchronised_ = false;
-  std::fill(reduced_.begin(), reduced_.end(), false);
-  autograd::backward(loss);
-  for (std::size_t g = set_.groups.size(); g-- > 0;) {
-    if (!reduced_[g] || has_gradients_[g]) {
-      reduce(g);
+/// Points parameters away from the memory backward wrote to.
+void Engine::drop_gradient_buffers(std::size_t group) {
+  for (const std::size_t b : set_.groups[group].buffers) {
+    if (!set_.buffers[b].trainable || !whole_gradients_[b].defined()) {
+      continue;
     }
+    for (const nn::NamedParameter& parameter : set_.buffers[b].parameters) {
+      nn::Variable value = parameter.parameter.value;
+      value.set_grad_buffer({});
+    }
+    whole_gradients_[b] = {};
   }
-  reshard_all();
-  std::fill(pending_uses_.begin(), pending_uses_.end(), 0);
-  if (last_backward_) {
-    reducer_->finish_all();
-  }
+  has_gradients_[group] = false;
 }
 
-double Engine::clip_grad_norm(double max_norm, StepValues* values) {
-  reducer_->finish_all();
-  struct Exchange {
-    double sum_of_squares;
-    double loss;
-    double flag;
-    Fingerprint::Record issued;
-  };
-  const auto ranks = static_cast<std::size_t>(reduce_comm_->size());
-  Exchange mine{reducer_->stats().sum_of_squares, values != nullptr ? values->loss : 0.0,
-                values != nullptr ? values->flag : 0.0, fingerprint_.record()};
-  std::vector<Exchange> all(ranks);
-  reduce_comm_->all_gather(&mine, all.data(), sizeof(Exchange), DType::u8).wait();
-  Exchange sum{};
-  std::vector<Fingerprint::Record> records;
-  for (const Exchange& one : all) {
-    sum.sum_of_squares += one.sum_of_squares;
-    sum.loss += one.loss;
-    sum.flag += one.flag;
-    records.push_back(one.issued);
+void Engine::backward(const nn::Variable& loss) {
+  const autograd::ScopedInterlude progress([this] { poll(); });
+  gradients_synchronised_ = false;
+  reducer_->next_micro_batch();
+  std::fill(reduced_.begin(), reduced_.end(), false);
+  try {
+    autograd::backward(loss);
+    for (std::size_t g = set_.groups.size(); g-- > 0;) {
+      if (!reduced_[g] || has_gradients_[g]) {
+        reduce(g);
+      }
+    }
+    if (!stays_for_next_micro_batch()) {
+      reshard_all();
+    }
+    std::fill(pending_uses_.begin(), pending_uses_.end(), 0);
+    if (last_backward_) {
+      reducer_->finish_all();
+      ignored_.reduce(*world_);
+    }
+  } catch (...) {
+    recover();
+    throw;
   }
-  std::vector<std::string> names;
-  for (const Group& group : set_.groups) {
-    names.push_back(group.name);
-  }
-  require_equal(records, names);
-  gradients_synchronised_ = true;
-  if (values != nullptr) {
-    *values = {sum.loss, sum.flag};
-  }
-  const double norm = std::sqrt(sum.sum_of_squares);
-  grad_scale_ = max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
-  return norm;
 }
 
 }  // namespace sherd::fsdp

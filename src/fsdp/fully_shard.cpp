@@ -14,9 +14,33 @@ ShardedModel& ShardedModel::operator=(ShardedModel&&) noexcept = default;
 nn::Variable ShardedModel::operator()(const nn::Variable& input) { return engine_->forward(input); }
 void ShardedModel::backward(const nn::Variable& loss) { engine_->backward(loss); }
 void ShardedModel::set_is_last_backward(bool last) { engine_->set_is_last_backward(last); }
-double ShardedModel::clip_grad_norm(double max_norm, StepValues* values) {
-  return engine_->clip_grad_norm(max_norm, values);
+nn::Variable ShardedModel::run(const nn::Variable& input,
+                               const std::function<nn::Variable(const nn::Variable&)>& body) {
+  return engine_->run(input, body);
 }
+double ShardedModel::clip_grad_norm(double max_norm, StepValues* values, NormType type) {
+  return engine_->clip_grad_norm(max_norm, values, type);
+}
+const std::optional<NonFinite>& ShardedModel::non_finite() const { return engine_->non_finite(); }
+void ShardedModel::set_loss_scale(double scale) { engine_->set_loss_scale(scale); }
+comm::Work ShardedModel::unshard(const std::string& group) { return engine_->start_unshard(group); }
+void ShardedModel::reshard(const std::string& group) { engine_->give_back(group); }
+void ShardedModel::set_forward_prefetch(const std::string& group,
+                                        const std::vector<std::string>& groups) {
+  engine_->set_prefetch(true, group, groups);
+}
+void ShardedModel::set_backward_prefetch(const std::string& group,
+                                         const std::vector<std::string>& groups) {
+  engine_->set_prefetch(false, group, groups);
+}
+void ShardedModel::set_requires_grad(const std::function<bool(const std::string& name)>& wanted) {
+  engine_->set_requires_grad(wanted);
+}
+std::vector<nn::NamedParameter> ShardedModel::ignored_parameters() const {
+  return engine_->ignored_parameters();
+}
+const TrafficReport& ShardedModel::traffic() const { return engine_->traffic(); }
+ShardingPlan ShardedModel::plan(int micro_batches) const { return engine_->plan(micro_batches); }
 ShardedParameters& ShardedModel::parameters() { return *engine_; }
 dtensor::StateDict ShardedModel::state_dict() { return engine_->state_dict(); }
 void ShardedModel::parameters_changed() { engine_->parameters_changed(); }

@@ -4,9 +4,34 @@
 
 namespace sherd::fsdp {
 
+GradientReducer::GradientReducer(const GroupSet& set, const StatePlan& plan, Position at,
+                                 TrafficReport& traffic)
+    : set_(set),
+      plan_(plan),
+      at_(at),
+      written_(set.buffers.size(), false),
+      stats_(set.buffers.size()),
+      traffic_(traffic) {
+  for (const FlatBuffer& buffer : set.buffers) {
+    const Range mine = held(buffer, plan.cut, at);
+    mains_.push_back(buffer.trainable ? Tensor::zeros(Shape{mine.numel}, plan.main_dtype())
+                                      : Tensor());
+  }
+  watch_.reset();
+}
+
 void GradientReducer::zero() {
   std::fill(written_.begin(), written_.end(), false);
   std::fill(stats_.begin(), stats_.end(), kernel::GradStats{});
+  watch_.reset();
+  forget();
+}
+
+Tensor GradientReducer::answered(std::size_t buffer) const {
+  const FlatBuffer& flat = set_.buffers[buffer];
+  const Range mine = held(flat, plan_.cut, at_);
+  const Range own = own_piece(flat, at_);
+  return mains_[buffer].slice(own.first - mine.first, own.numel);
 }
 
 kernel::GradStats GradientReducer::stats() const {
@@ -26,12 +51,13 @@ std::size_t GradientReducer::main_bytes() const {
   return sum;
 }
 
-std::size_t reduction_ring_bytes(const GroupSet& set, DType dtype, std::size_t ring) {
-  std::size_t bytes = 0;
-  for (const std::int64_t numel : ring_slot_numel(set, ring, true)) {
-    bytes += static_cast<std::size_t>(numel) * size_of(dtype);
+std::unique_ptr<GradientReducer> make_gradient_reducer(const GroupSet& set, const StatePlan& plan,
+                                                       LevelComms& comms, TrafficReport& traffic) {
+  if (plan.cut == Level::whole) {
+    return make_whole_reducer(set, plan, comms, traffic);
   }
-  return bytes;
+  return plan.shared ? make_shared_reducer(set, plan, comms, traffic)
+                     : make_separate_reducer(set, plan, comms, traffic);
 }
 
 }  // namespace sherd::fsdp

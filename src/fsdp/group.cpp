@@ -32,8 +32,16 @@ class GroupMaker {
       : root_(root),
         options_(options),
         pieces_(pieces),
-        all_(nn::named_parameters(root)),
-        list_elements_(module_list_elements(root)) {}
+        list_elements_(module_list_elements(root)) {
+    for (nn::NamedParameter& parameter : nn::named_parameters(root)) {
+      const Ignore ignore = options.ignore ? options.ignore(parameter.name) : Ignore::no;
+      if (ignore == Ignore::no) {
+        all_.push_back(std::move(parameter));
+      } else {
+        set_.ignored.push_back({std::move(parameter), ignore == Ignore::all_reduce});
+      }
+    }
+  }
 
   GroupSet make() {
     expect(!all_.empty(), "the module has no parameters (nothing to shard)");
@@ -96,22 +104,54 @@ class GroupMaker {
                  const std::vector<nn::NamedParameter>& parameters) {
     const std::size_t group = set_.groups.size();
     set_.groups.push_back({name, module, {}});
+    // Trainable before frozen; within each, dtypes in the order they come up.
+    std::vector<Kind> kinds;
     for (const bool trainable : {true, false}) {
-      std::vector<nn::NamedParameter> chosen;
-      std::vector<GroupLayout::Entry> entries;
       for (const nn::NamedParameter& parameter : parameters) {
-        if (parameter.parameter.value.requires_grad() == trainable) {
-          chosen.push_back(parameter);
-          entries.push_back({parameter.name, parameter.parameter.value.shape()});
+        const Kind kind = kind_of(parameter);
+        if (kind.trainable == trainable &&
+            std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+          kinds.push_back(kind);
         }
       }
-      if (!chosen.empty()) {
-        set_.groups[group].buffers.push_back(set_.buffers.size());
-        set_.buffers.push_back(
-            {GroupLayout(entries, pieces_, alignment_of(options_.mixed_precision)),
-             std::move(chosen), trainable, group});
+    }
+    for (const Kind& kind : kinds) {
+      add_buffer(group, kind, parameters);
+    }
+  }
+
+  /// What parameters must have in common to lie in one buffer.
+  struct Kind {
+    bool trainable = true;
+    DType master = DType::f32;
+    friend bool operator==(const Kind&, const Kind&) = default;
+  };
+
+  Kind kind_of(const nn::NamedParameter& parameter) const {
+    const nn::Variable& value = parameter.parameter.value;
+    const bool floating = is_floating(value.dtype());
+    return {value.requires_grad(),
+            floating ? options_.mixed_precision.master_dtype : value.dtype()};
+  }
+
+  void add_buffer(std::size_t group, const Kind& kind,
+                  const std::vector<nn::NamedParameter>& parameters) {
+    std::vector<nn::NamedParameter> chosen;
+    std::vector<GroupLayout::Entry> entries;
+    for (const nn::NamedParameter& parameter : parameters) {
+      if (kind_of(parameter) == kind) {
+        const Shape& shape = parameter.parameter.value.shape();
+        entries.push_back({parameter.name, shape,
+                           options_.shard_unit ? options_.shard_unit(parameter.name, shape)
+                                               : ShardUnit::element});
+        chosen.push_back(parameter);
       }
     }
+    const MixedPrecisionPolicy& policy = options_.mixed_precision;
+    set_.groups[group].buffers.push_back(set_.buffers.size());
+    set_.buffers.push_back({GroupLayout(entries, pieces_, alignment_of(policy, kind.master)),
+                            std::move(chosen), kind.trainable, group, kind.master,
+                            is_floating(kind.master) ? policy.param_dtype : kind.master});
   }
 
   nn::Module& root_;
@@ -134,23 +174,72 @@ std::string group_label(const char* operation, const GroupSet& set, std::size_t 
   return std::string(operation) + "(" + (name.empty() ? "root" : name) + ")";
 }
 
-std::int64_t alignment_of(const MixedPrecisionPolicy& policy) {
-  const std::size_t narrowest = std::min(size_of(policy.param_dtype), size_of(policy.master_dtype));
+std::size_t GroupSet::find(const std::string& name) const {
+  std::string names;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].name == name) {
+      return g;
+    }
+    names += (names.empty() ? "'" : ", '") + groups[g].name + "'";
+  }
+  throw ArgumentError("no group is named '" + name + "'. Try one of: " + names);
+}
+
+std::int64_t alignment_of(const MixedPrecisionPolicy& policy, DType master) {
+  std::size_t narrowest = size_of(master);
+  if (is_floating(master)) {
+    for (const DType dtype :
+         {policy.param_dtype, policy.reduce(), policy.cross_reduce(), policy.accumulate()}) {
+      narrowest = std::min(narrowest, size_of(dtype));
+    }
+  }
   return static_cast<std::int64_t>(64 / narrowest);
 }
 
-std::vector<std::int64_t> ring_slot_numel(const GroupSet& set, std::size_t ring,
-                                          bool trainable_only) {
+std::vector<std::size_t> gather_slot_bytes(const GroupSet& set, std::size_t ring) {
+  std::vector<std::size_t> bytes(ring + 1, 0);
+  for (std::size_t g = 0; g < set.groups.size(); ++g) {
+    std::size_t needed = 0;
+    for (const std::size_t b : set.groups[g].buffers) {
+      needed += set.buffers[b].compute_bytes();
+    }
+    std::size_t& slot = bytes[ring_slot(g, ring)];
+    slot = std::max(slot, needed);
+  }
+  return bytes;
+}
+
+std::vector<std::int64_t> gradient_slot_numel(const GroupSet& set, std::size_t ring) {
   std::vector<std::int64_t> numel(ring + 1, 0);
   for (std::size_t g = 0; g < set.groups.size(); ++g) {
     std::int64_t needed = 0;
     for (const std::size_t b : set.groups[g].buffers) {
-      if (set.buffers[b].trainable || !trainable_only) {
-        needed += set.buffers[b].layout.buffer_numel();
-      }
+      needed += set.buffers[b].trainable ? set.buffers[b].numel() : 0;
     }
     std::int64_t& slot = numel[ring_slot(g, ring)];
     slot = std::max(slot, needed);
+  }
+  return numel;
+}
+
+std::size_t bytes_before(const GroupSet& set, std::size_t buffer) {
+  std::size_t bytes = 0;
+  for (const std::size_t b : set.groups[set.buffers[buffer].group].buffers) {
+    if (b == buffer) {
+      break;
+    }
+    bytes += set.buffers[b].compute_bytes();
+  }
+  return bytes;
+}
+
+std::int64_t trainable_before(const GroupSet& set, std::size_t buffer) {
+  std::int64_t numel = 0;
+  for (const std::size_t b : set.groups[set.buffers[buffer].group].buffers) {
+    if (b == buffer) {
+      break;
+    }
+    numel += set.buffers[b].trainable ? set.buffers[b].numel() : 0;
   }
   return numel;
 }

@@ -5,18 +5,34 @@
 #include <string>
 #include <vector>
 
-#include "sherd/fsdp/fully_shard.hpp"
+#include "sherd/fsdp/fully_shard_options.hpp"
 #include "sherd/fsdp/group_layout.hpp"
+#include "sherd/fsdp/memory_report.hpp"
 #include "sherd/nn/module.hpp"
 
 namespace sherd::fsdp {
 
-/// One buffer of a group: all its trainable or all its frozen parameters.
+/// One buffer of a group: its parameters that are trainable or not and stored in one dtype.
 struct FlatBuffer {
   GroupLayout layout;
   std::vector<nn::NamedParameter> parameters;  // in the order of layout.slots()
   bool trainable = true;
   std::size_t group = 0;
+  DType master = DType::f32;   // what the optimizer keeps
+  DType compute = DType::f32;  // what forward reads; the master itself where the two are equal
+
+  [[nodiscard]] bool rounded() const noexcept { return master != compute; }
+  [[nodiscard]] std::int64_t numel() const noexcept { return layout.buffer_numel(); }
+  /// Bytes of the whole buffer as forward reads it.
+  [[nodiscard]] std::size_t compute_bytes() const noexcept {
+    return static_cast<std::size_t>(numel()) * size_of(compute);
+  }
+};
+
+/// A parameter outside all groups.
+struct IgnoredParameter {
+  nn::NamedParameter parameter;
+  bool all_reduce = false;
 };
 
 /// The parameters that are gathered, given back and reduced together.
@@ -29,6 +45,10 @@ struct Group {
 struct GroupSet {
   std::vector<FlatBuffer> buffers;
   std::vector<Group> groups;  // [0] is the root; the others in declaration order
+  std::vector<IgnoredParameter> ignored;
+
+  /// Index of the group of that name; throws ArgumentError listing the names.
+  [[nodiscard]] std::size_t find(const std::string& name) const;
 };
 
 /// Splits a module's parameters into groups and lays each out over `pieces` ranks.
@@ -36,8 +56,9 @@ struct GroupSet {
 
 [[nodiscard]] std::vector<GroupReport> group_reports(const GroupSet& set);
 
-/// Elements every start and piece is aligned to: 64 bytes in the narrowest dtype kept.
-[[nodiscard]] std::int64_t alignment_of(const MixedPrecisionPolicy& policy);
+/// Elements every start and piece is aligned to: 64 bytes in the narrowest dtype the buffer is ever
+/// kept or sent in.
+[[nodiscard]] std::int64_t alignment_of(const MixedPrecisionPolicy& policy, DType master);
 
 /// "all_gather(layers.3)", for messages.
 [[nodiscard]] std::string group_label(const char* operation, const GroupSet& set,
@@ -54,8 +75,14 @@ struct GroupSet {
   return group == 0 ? ring : (group - 1) % ring;
 }
 
-/// Elements each slot of a ring of `ring` + root must hold: the largest group that uses it.
-[[nodiscard]] std::vector<std::int64_t> ring_slot_numel(const GroupSet& set, std::size_t ring,
-                                                        bool trainable_only);
+/// Bytes each slot of a ring of `ring` + root must hold: the largest group that uses it, as forward
+/// reads it.
+[[nodiscard]] std::vector<std::size_t> gather_slot_bytes(const GroupSet& set, std::size_t ring);
+/// The same in elements of the trainable buffers.
+[[nodiscard]] std::vector<std::int64_t> gradient_slot_numel(const GroupSet& set, std::size_t ring);
+
+/// Bytes before a buffer in its group's gather slot; elements before it among the trainable ones.
+[[nodiscard]] std::size_t bytes_before(const GroupSet& set, std::size_t buffer);
+[[nodiscard]] std::int64_t trainable_before(const GroupSet& set, std::size_t buffer);
 
 }  // namespace sherd::fsdp

@@ -1,80 +1,181 @@
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "fsdp/engine.hpp"
-#include "sherd/fsdp/fully_shard.hpp"
+#include <utility>
+
+#include "fsdp/planning.hpp"
+#include "sherd/fsdp/sharding_plan.hpp"
 
 namespace sherd::fsdp {
 namespace {
 
-std::size_t bytes_of(const std::vector<std::int64_t>& numel, DType dtype) {
-  std::size_t sum = 0;
-  for (const std::int64_t n : numel) {
-    sum += static_cast<std::size_t>(n) * size_of(dtype);
-  }
-  return sum;
-}
+/// Lists the collectives of a step in the order of the groups.
+class CollectiveLister {
+ public:
+  CollectiveLister(const GroupSet& set, const StatePlan& plan, int micro_batches)
+      : set_(set), plan_(plan), micro_batches_(micro_batches) {}
 
-/// Elements of all buffers, of the trainable ones, and what one rank's piece of them is.
-struct Totals {
-  std::size_t whole = 0;
-  std::size_t whole_trainable = 0;
+  std::vector<PlannedCollective> list() && {
+    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
+      gathers(Phase::forward, g, forward_gathers());
+    }
+    for (std::size_t g = set_.groups.size(); g-- > 0;) {
+      gathers(Phase::backward, g, backward_gathers(g));
+      reductions(g);
+    }
+    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
+      updates(g);
+    }
+    return std::move(listed_);
+  }
+
+ private:
+  std::int64_t forward_gathers() const { return plan_.reshard_after_backward ? micro_batches_ : 1; }
+  /// What is kept after forward is there; so is the last group of forward.
+  std::int64_t backward_gathers(std::size_t group) const {
+    const bool kept = plan_.keep[group] || group + 1 == set_.groups.size();
+    return kept ? 0 : micro_batches_;
+  }
+
+  void add(Phase phase, LinkLevel level, Collective collective, std::size_t buffer, DType dtype,
+           std::int64_t numel, std::int64_t times) {
+    const int ranks = level == LinkLevel::node ? plan_.local_size : plan_.nodes;
+    if (ranks > 1 && times > 0) {
+      listed_.push_back({phase, level, collective, set_.groups[set_.buffers[buffer].group].name,
+                         dtype, ranks, static_cast<std::size_t>(numel) * size_of(dtype), times});
+    }
+  }
+
+  void gathers(Phase phase, std::size_t group, std::int64_t times) {
+    if (plan_.gather == GatherKind::whole) {
+      return;
+    }
+    const bool fetches =
+        plan_.gathers_across() && plan_.gather != GatherKind::resident && !plan_.keep_blocks;
+    for (const std::size_t b : set_.groups[group].buffers) {
+      const FlatBuffer& buffer = set_.buffers[b];
+      const std::int64_t piece = buffer.layout.piece_numel();
+      if (fetches) {
+        add(phase, LinkLevel::cross, Collective::all_gather, b, buffer.compute, piece, times);
+      }
+      add(phase, LinkLevel::node, Collective::all_gather, b, buffer.compute, piece * plan_.nodes,
+          times);
+    }
+  }
+
+  void reductions(std::size_t group) {
+    const bool once = plan_.cut == Level::whole || plan_.accumulation == Accumulation::no_sync;
+    for (const std::size_t b : set_.groups[group].buffers) {
+      if (set_.buffers[b].trainable && plan_.ranks() > 1) {
+        const std::int64_t inside = once ? 1 : micro_batches_;
+        reduce(b, inside, plan_.defers() ? 1 : inside);
+      }
+    }
+  }
+
+  void reduce(std::size_t b, std::int64_t inside, std::int64_t across) {
+    const std::int64_t piece = set_.buffers[b].layout.piece_numel();
+    const std::int64_t block = piece * plan_.nodes;
+    const DType near = plan_.policy.reduce();
+    const DType far = plan_.cut == Level::whole ? near : plan_.policy.cross_reduce();
+    if (plan_.cut == Level::whole && plan_.nodes == 1) {
+      add(Phase::backward, LinkLevel::node, Collective::all_reduce, b, near,
+          set_.buffers[b].numel(), inside);
+      return;
+    }
+    add(Phase::backward, LinkLevel::node, Collective::reduce_scatter, b, near, block, inside);
+    if (plan_.cut == Level::world) {
+      add(Phase::backward, LinkLevel::cross, Collective::reduce_scatter, b, far, piece, across);
+    } else {
+      add(Phase::backward, LinkLevel::cross, Collective::all_reduce, b, far, block, across);
+    }
+    if (plan_.cut == Level::whole) {
+      add(Phase::backward, LinkLevel::node, Collective::all_gather, b, near, block, inside);
+    }
+  }
+
+  void updates(std::size_t group) {
+    const bool sends =
+        plan_.gathers_across() && (plan_.gather == GatherKind::resident || plan_.keep_blocks);
+    for (const std::size_t b : set_.groups[group].buffers) {
+      const FlatBuffer& buffer = set_.buffers[b];
+      if (sends && buffer.trainable) {
+        add(Phase::update, LinkLevel::cross, Collective::all_gather, b, buffer.compute,
+            buffer.layout.piece_numel(), 1);
+      }
+    }
+  }
+
+  const GroupSet& set_;
+  const StatePlan& plan_;
+  std::int64_t micro_batches_;
+  std::vector<PlannedCollective> listed_;
 };
 
-Totals totals_of(const GroupSet& set) {
-  Totals totals;
-  for (const FlatBuffer& buffer : set.buffers) {
-    const auto numel = static_cast<std::size_t>(buffer.layout.buffer_numel());
-    totals.whole += numel;
-    totals.whole_trainable += buffer.trainable ? numel : 0;
+void add_ring(std::vector<PlannedSlot>& slots, const char* what, const GroupSet& set,
+              std::size_t ring, const std::vector<std::size_t>& bytes, bool shared) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    PlannedSlot slot{i == ring ? fmt::format("{} root", what) : fmt::format("{} {}", what, i),
+                     bytes[i], shared, {}};
+    for (std::size_t g = 0; g < set.groups.size(); ++g) {
+      if (ring_slot(g, ring) == i) {
+        slot.groups.push_back(set.groups[g].name);
+      }
+    }
+    slots.push_back(std::move(slot));
   }
-  return totals;
 }
 
-TrafficReport traffic_of(const Totals& totals, const StrategyRow& strategy,
-                         const MixedPrecisionPolicy& policy, std::size_t world) {
-  const auto sent = [&](std::size_t numel, DType dtype) {
-    return numel * size_of(dtype) / world * (world - 1);
-  };
-  if (strategy.parameters == Level::whole) {
-    return {0, 0, 2 * sent(totals.whole_trainable, policy.master_dtype)};
+std::vector<PlannedSlot> list_slots(const GroupSet& set, const StatePlan& plan) {
+  std::vector<PlannedSlot> slots;
+  if (plan.gather == GatherKind::ring || plan.gather == GatherKind::separate) {
+    add_ring(slots, "gather", set, plan.gather_ring, gather_slot_bytes(set, plan.gather_ring),
+             plan.gather == GatherKind::ring);
   }
-  const std::size_t gathers = strategy.keep_after_forward ? 1 : 2;
-  return {gathers * sent(totals.whole, policy.param_dtype),
-          sent(totals.whole_trainable, policy.master_dtype), 0};
+  if (plan.cut != Level::whole) {
+    std::vector<std::size_t> whole;
+    std::vector<std::size_t> across;
+    for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
+      const auto elements = static_cast<std::size_t>(numel);
+      whole.push_back(elements * size_of(plan.policy.master_dtype));
+      across.push_back(elements / static_cast<std::size_t>(plan.local_size) *
+                       size_of(plan.policy.cross_reduce()));
+    }
+    add_ring(slots, "reduction", set, plan.reduction_ring, whole, false);
+    if (plan.nodes > 1) {
+      add_ring(slots, "cross", set, plan.reduction_ring, across, false);
+    }
+  }
+  return slots;
+}
+
+std::size_t gathered_per_node(const StatePlan& plan, const MemoryReport& memory) {
+  return memory.gather_slots * static_cast<std::size_t>(plan.local_size);
 }
 
 }  // namespace
 
+ShardingPlan describe_plan(const GroupSet& set, const StatePlan& plan, int optimizer_slots,
+                           int micro_batches) {
+  ShardingPlan described;
+  described.groups = group_reports(set);
+  described.memory = planned_memory(set, plan, optimizer_slots);
+  described.gathered_per_node = gathered_per_node(plan, described.memory);
+  described.collectives = CollectiveLister(set, plan, micro_batches).list();
+  described.slots = list_slots(set, plan);
+  for (const PlannedCollective& one : described.collectives) {
+    for (std::int64_t i = 0; i < one.times; ++i) {
+      described.traffic.add(one.level, one.collective, one.ranks, one.bytes);
+    }
+  }
+  return described;
+}
+
 ShardingPlan plan_sharding(nn::Module& module, const FullyShardOptions& options,
                            const PlanInput& input) {
-  const GroupSet set = make_groups(module, options, input.world_size);
-  const StrategyRow& strategy = row(options.strategy);
-  const MixedPrecisionPolicy& policy = options.mixed_precision;
-  const auto world = static_cast<std::size_t>(input.world_size);
-  const bool whole_parameters = strategy.parameters == Level::whole || world == 1;
-  const bool whole_gradients = strategy.gradients == Level::whole || world == 1;
-  const Totals totals = totals_of(set);
-  const std::size_t held = whole_parameters ? totals.whole : totals.whole / world;
-  const std::size_t held_gradients =
-      whole_gradients ? totals.whole_trainable : totals.whole_trainable / world;
-  const bool rounded = policy.param_dtype != policy.master_dtype;
-
-  ShardingPlan plan;
-  plan.groups = group_reports(set);
-  plan.memory.parameters = held * size_of(policy.master_dtype);
-  plan.memory.compute_parameters = rounded ? held * size_of(policy.param_dtype) : 0;
-  plan.memory.gradients = held_gradients * size_of(policy.master_dtype);
-  plan.memory.optimizer_state = static_cast<std::size_t>(input.optimizer_slots) * held_gradients *
-                                size_of(policy.master_dtype);
-  if (!whole_parameters && !input.shared_memory) {
-    const std::size_t ring = gather_ring(strategy, options.prefetch_depth, set.groups.size());
-    plan.memory.gather_slots = bytes_of(ring_slot_numel(set, ring, false), policy.param_dtype);
-    plan.gathered_per_node = plan.memory.gather_slots * static_cast<std::size_t>(input.local_size);
-  }
-  plan.memory.reduction_slots =
-      whole_gradients ? 0 : reduction_ring_bytes(set, policy.master_dtype, kReductionRing);
-  plan.traffic = traffic_of(totals, strategy, policy, world);
-  return plan;
+  const GroupSet set = make_groups(module, options, input.nodes * input.local_size);
+  const StatePlan plan =
+      make_state_plan(set, options, input.nodes, input.local_size, input.shared_memory);
+  return describe_plan(set, plan, input.optimizer_slots, input.micro_batches);
 }
 
 }  // namespace sherd::fsdp

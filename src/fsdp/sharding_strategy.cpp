@@ -9,12 +9,10 @@
 namespace sherd::fsdp {
 namespace {
 
-std::string available_names() {
+std::string all_names() {
   std::string names;
   for (const StrategyRow& row : kStrategies) {
-    if (row.available) {
-      names += (names.empty() ? "" : ", ") + std::string(row.name);
-    }
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
   return names;
 }
@@ -23,19 +21,11 @@ std::string available_names() {
 
 ShardingStrategy parse_strategy(std::string_view name) {
   for (const StrategyRow& row : kStrategies) {
-    if (row.name != name) {
-      continue;
+    if (row.name == name) {
+      return row.strategy;
     }
-    if (!row.available) {
-      throw ConfigError(fmt::format(
-          "sharding strategy {} is not in this version (its states are cut over nodes and ranks "
-          "separately). Try: {}",
-          name, available_names()));
-    }
-    return row.strategy;
   }
-  throw ConfigError(
-      fmt::format("sharding strategy '{}' is unknown. Try: {}", name, available_names()));
+  throw ConfigError(fmt::format("sharding strategy '{}' is unknown. Try: {}", name, all_names()));
 }
 
 }  // namespace sherd::fsdp

@@ -1,6 +1,7 @@
 #include <optional>
 #include <utility>
 
+#include "fsdp/cross_stage.hpp"
 #include "fsdp/gradient_reducer.hpp"
 #include "sherd/base/check.hpp"
 
@@ -11,79 +12,108 @@ namespace {
 struct Pending {
   std::size_t buffer = 0;
   std::uint64_t epoch = 0;
+  bool last = true;
 };
 
 /// Board slots: [0, buffers) count the gradients a rank has made ready, [buffers, 2*buffers) those
-/// whose sum it has taken. A slot of the ring may be written again when all ranks have taken the
-/// sum of what lay in it last.
+/// whose sum it has taken. A slot of the ring may be written again when all ranks of the node have
+/// taken the sum of what lay in it last.
 class SharedReducer : public GradientReducer {
  public:
-  SharedReducer(const GroupSet& set, DType dtype, comm::Communicator& world, std::size_t ring,
-                std::unique_ptr<comm::SharedRegion> region)
-      : GradientReducer(set),
-        rank_(world.rank()),
-        ranks_(world.size()),
-        ring_(ring),
-        region_(std::move(region)),
-        board_(world.make_epoch_board(2 * set.buffers.size())),
+  SharedReducer(const GroupSet& set, const StatePlan& plan, LevelComms& comms,
+                TrafficReport& traffic)
+      : GradientReducer(set, plan, comms.position(), traffic),
+        cross_(set, plan, comms, traffic),
+        holds_(set.buffers.size(), false),
         epochs_(set.buffers.size(), 0),
-        holder_(ring + 1) {
-    expect(board_ != nullptr, "the shared reducer needs ranks that share memory");
-    place_slots(dtype);
+        holder_(plan.reduction_ring + 1) {
+    place_slots(comms);
+    std::vector<int> ranks;
+    for (int local = 0; local < at_.local_size; ++local) {
+      ranks.push_back(local * at_.nodes + at_.node);
+    }
+    watch_.set_ranks(std::move(ranks));
     for (const FlatBuffer& buffer : set.buffers) {
       labels_.push_back(group_label("reduce_scatter", set, buffer.group));
-      mains_.push_back(buffer.trainable ? Tensor::zeros(Shape{buffer.layout.piece_numel()}, dtype)
-                                        : Tensor());
     }
   }
 
   Tensor begin(std::size_t buffer) override {
-    const std::size_t group = set_.buffers[buffer].group;
-    const std::size_t slot = ring_slot(group, ring_);
+    const std::size_t slot = ring_slot(set_.buffers[buffer].group, plan_.reduction_ring);
     if (holder_[slot]) {
-      finish_all();
+      take_pending();
       board_->wait_all(set_.buffers.size() + holder_[slot]->buffer, holder_[slot]->epoch,
                        labels_[holder_[slot]->buffer].c_str());
       holder_[slot].reset();
     }
-    return whole(rank_, buffer);
+    return whole(at_.local, buffer, plan_.policy.master_dtype);
   }
 
-  bool adds_in_place(std::size_t) const override { return false; }
+  bool adds_in_place(std::size_t buffer) const override { return holds_[buffer]; }
 
-  void reduce(std::size_t buffer, bool) override {
+  void reduce(std::size_t buffer, bool last) override {
+    if (plan_.accumulation == Accumulation::no_sync && !last) {
+      holds_[buffer] = true;
+      return;
+    }
+    holds_[buffer] = false;
+    if (plan_.policy.reduce() != plan_.policy.master_dtype) {
+      static_cast<void>(kernel::narrow_in_place(whole(at_.local, buffer, plan_.policy.master_dtype),
+                                                plan_.policy.reduce()));
+    }
+    const auto block = static_cast<std::size_t>(held(set_.buffers[buffer], Level::node, at_).numel);
+    count(LinkLevel::node, Collective::reduce_scatter, block, plan_.policy.reduce());
     board_->post(buffer, ++epochs_[buffer]);  // peers may read at once
     take_pending();                           // the one before: peers had a group's time for it
-    pending_.push_back({buffer, epochs_[buffer]});
-    holder_[ring_slot(set_.buffers[buffer].group, ring_)] = pending_.back();
+    pending_.push_back({buffer, epochs_[buffer], last});
+    holder_[ring_slot(set_.buffers[buffer].group, plan_.reduction_ring)] = pending_.back();
   }
 
-  void finish_all() override { take_pending(); }
+  void finish_all() override {
+    take_pending();
+    cross_.finish_all(main_gradients());
+  }
+
+  void poll() override { cross_.poll(main_gradients()); }
 
   bool share_slot(std::size_t a, std::size_t b) const override {
-    return ring_slot(a, ring_) == ring_slot(b, ring_);
+    return ring_slot(a, plan_.reduction_ring) == ring_slot(b, plan_.reduction_ring);
   }
 
-  std::size_t slot_bytes() const override { return slots_.front().nbytes(); }
+  std::size_t slot_bytes() const override {
+    return static_cast<std::size_t>(slots_numel_) * size_of(plan_.policy.master_dtype);
+  }
+  std::size_t cross_bytes() const override { return cross_.slot_bytes(); }
+  std::size_t partial_bytes() const override { return cross_.partial_bytes(); }
 
  private:
-  void place_slots(DType dtype) {
-    const auto storage = Storage::borrow(region_->bytes().data(), region_->bytes().size(), region_);
-    std::int64_t total = 0;
-    for (const std::int64_t numel : ring_slot_numel(set_, ring_, true)) {
-      slot_begin_.push_back(total);
-      total += numel;
-    }
-    for (int r = 0; r < ranks_; ++r) {
-      const auto offset = static_cast<std::size_t>(r * total) * size_of(dtype);
-      slots_.push_back(Tensor::view(storage, offset, Shape{total}, dtype));
-    }
+  void forget() override {
+    std::fill(holds_.begin(), holds_.end(), false);
+    cross_.forget();
   }
 
-  Tensor whole(int rank, std::size_t buffer) const {
+  MainGradients main_gradients() { return {mains_, written_, stats_, watch_}; }
+
+  void place_slots(LevelComms& comms) {
+    for (const std::int64_t numel : gradient_slot_numel(set_, plan_.reduction_ring)) {
+      slot_begin_.push_back(slots_numel_);
+      slots_numel_ += numel;
+    }
+    region_ = comms.local->allocate_shared(slot_bytes() * static_cast<std::size_t>(at_.local_size));
+    board_ = comms.local->make_epoch_board(2 * set_.buffers.size());
+    expect(region_ != nullptr && board_ != nullptr, "this reducer needs ranks that share memory");
+    storage_ = Storage::borrow(region_->bytes().data(), region_->bytes().size(), region_);
+  }
+
+  /// The whole gradient of a rank of this node; narrowed ones lie at the start of their place.
+  Tensor whole(int local, std::size_t buffer, DType dtype) const {
     const FlatBuffer& flat = set_.buffers[buffer];
-    return slots_[static_cast<std::size_t>(rank)].slice(slot_begin_[ring_slot(flat.group, ring_)],
-                                                        flat.layout.buffer_numel());
+    const std::int64_t begin = local * slots_numel_ +
+                               slot_begin_[ring_slot(flat.group, plan_.reduction_ring)] +
+                               trainable_before(set_, buffer);
+    return Tensor::view(storage_,
+                        static_cast<std::size_t>(begin) * size_of(plan_.policy.master_dtype),
+                        Shape{flat.numel()}, dtype);
   }
 
   void take_pending() {
@@ -96,35 +126,33 @@ class SharedReducer : public GradientReducer {
   void take(const Pending& pending) {
     const std::size_t b = pending.buffer;
     board_->wait_all(b, pending.epoch, labels_[b].c_str());
-    const std::int64_t piece = set_.buffers[b].layout.piece_numel();
+    const Range block = held(set_.buffers[b], Level::node, at_);
     std::vector<Tensor> sources;
-    for (int r = 0; r < ranks_; ++r) {
-      sources.push_back(whole(r, b).slice(rank_ * piece, piece));
+    for (int local = 0; local < at_.local_size; ++local) {
+      sources.push_back(whole(local, b, plan_.policy.reduce()).slice(block.first, block.numel));
     }
-    stats_[b] = kernel::sum_sources(sources, mains_[b], written_[b]);
-    written_[b] = true;
+    cross_.take(b, sources, pending.last, main_gradients());
     board_->post(set_.buffers.size() + b, pending.epoch);
   }
 
-  int rank_;
-  int ranks_;
-  std::size_t ring_;
+  CrossStage cross_;
+  std::vector<bool> holds_;  // by buffer: an earlier micro-batch's whole gradient
+  std::vector<std::uint64_t> epochs_;
+  std::vector<std::optional<Pending>> holder_;  // by ring slot
   std::shared_ptr<comm::SharedRegion> region_;
   std::unique_ptr<comm::EpochBoard> board_;
+  std::shared_ptr<Storage> storage_;
   std::vector<std::string> labels_;
-  std::vector<std::uint64_t> epochs_;
   std::vector<std::int64_t> slot_begin_;
-  std::vector<Tensor> slots_;  // by rank
+  std::int64_t slots_numel_ = 0;  // of one rank
   std::vector<Pending> pending_;
-  std::vector<std::optional<Pending>> holder_;  // by ring slot
 };
 
 }  // namespace
 
-std::unique_ptr<GradientReducer> make_shared_reducer(const GroupSet& set, DType dtype,
-                                                     comm::Communicator& world, std::size_t ring,
-                                                     std::unique_ptr<comm::SharedRegion> region) {
-  return std::make_unique<SharedReducer>(set, dtype, world, ring, std::move(region));
+std::unique_ptr<GradientReducer> make_shared_reducer(const GroupSet& set, const StatePlan& plan,
+                                                     LevelComms& comms, TrafficReport& traffic) {
+  return std::make_unique<SharedReducer>(set, plan, comms, traffic);
 }
 
 }  // namespace sherd::fsdp

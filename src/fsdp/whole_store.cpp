@@ -5,28 +5,25 @@ namespace {
 
 class WholeStore : public ParameterStore {
  public:
-  WholeStore(const GroupSet& set, const MixedPrecisionPolicy& policy) {
+  WholeStore(const GroupSet& set, const StatePlan& plan, Position at, TrafficReport& traffic)
+      : ParameterStore(set, plan, at, traffic) {
     for (const FlatBuffer& buffer : set.buffers) {
-      add_private_piece(buffer.layout.buffer_numel(), policy);
+      add_private(buffer);
     }
   }
 
-  std::int64_t first(std::size_t) const override { return 0; }
   void unshard(std::size_t) override {}
-  Tensor whole(std::size_t buffer) override {
-    return computes_[buffer].defined() ? computes_[buffer] : masters_[buffer];
-  }
+  Tensor whole(std::size_t buffer) override { return source(buffer); }
+  bool ready(std::size_t) override { return true; }
   void reshard(std::size_t) override {}
   void publish(std::size_t) override {}
-
- private:
 };
 
 }  // namespace
 
-std::unique_ptr<ParameterStore> make_whole_store(const GroupSet& set,
-                                                 const MixedPrecisionPolicy& policy) {
-  return std::make_unique<WholeStore>(set, policy);
+std::unique_ptr<ParameterStore> make_whole_store(const GroupSet& set, const StatePlan& plan,
+                                                 Position at, TrafficReport& traffic) {
+  return std::make_unique<WholeStore>(set, plan, at, traffic);
 }
 
 }  // namespace sherd::fsdp

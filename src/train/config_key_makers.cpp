@@ -55,20 +55,12 @@ ConfigKey strategy(std::string path, std::string meaning, std::string example) {
               return problem;
             }
             std::vector<std::string> names;
-            std::vector<std::string_view> ready;
             for (const fsdp::StrategyRow& row : fsdp::kStrategies) {
               names.emplace_back(row.name);
-              if (row.available) {
-                ready.push_back(row.name);
-              }
-              if (row.name == text && row.available) {
+              if (row.name == text) {
                 c.fsdp_config.sharding_strategy = row.strategy;
                 return {};
               }
-            }
-            if (std::find(names.begin(), names.end(), text) != names.end()) {
-              return fmt::format("{} is not in this version, which has {}", text,
-                                 fmt::join(ready, ", "));
             }
             return not_one_of(text, names);
           },

@@ -16,8 +16,32 @@ inline comm::MeshComms mesh_of(comm::Communicator& world, Memory memory = Memory
                         comm::make_self()};
   if (memory == Memory::separate) {
     comms.world = std::make_unique<NoSharedMemory>(std::move(comms.world));
+    comms.local = std::make_unique<NoSharedMemory>(std::move(comms.local));
   }
   return comms;
+}
+
+/// Nodes and ranks per node of a test.
+struct Grid {
+  int nodes = 1;
+  int local_size = 1;
+  [[nodiscard]] int ranks() const { return nodes * local_size; }
+};
+
+/// Runs `body(comms)` on threads as ranks of a grid. Nodes share no memory; `separate`: ranks of a
+/// node neither.
+template <class Body>
+void run_grid(const Grid& grid, Memory memory, const Body& body) {
+  comm::run_inproc_mesh(grid.nodes, grid.local_size, [&](comm::MeshComms& comms) {
+    if (grid.nodes > 1) {
+      comms.world = std::make_unique<NoSharedMemory>(std::move(comms.world));
+      comms.cross = std::make_unique<NoSharedMemory>(std::move(comms.cross));
+    }
+    if (memory == Memory::separate) {
+      comms.local = std::make_unique<NoSharedMemory>(std::move(comms.local));
+    }
+    body(comms);
+  });
 }
 
 }  // namespace sherd::testing

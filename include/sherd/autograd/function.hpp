@@ -66,6 +66,19 @@ class GradMode {
   bool previous_;
 };
 
+/// Has `call` called between operations, forward and backward, on this thread for its lifetime: work
+/// in the background can be moved on from there. `call` must not run operations itself.
+class ScopedInterlude {
+ public:
+  explicit ScopedInterlude(std::function<void()> call);
+  ~ScopedInterlude();
+  ScopedInterlude(const ScopedInterlude&) = delete;
+  ScopedInterlude& operator=(const ScopedInterlude&) = delete;
+
+ private:
+  std::function<void()> previous_;
+};
+
 /// Runs every recorded operation `root` depends on in the reverse order of recording, once.
 /// `seed` is root's own gradient (shape of root); undefined: ones. The graph is freed as it is
 /// walked. Exceptions from backward functions pass through.

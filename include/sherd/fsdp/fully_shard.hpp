@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,8 +77,10 @@ class ShardedModel {
   /// it. Default 1. Local.
   void set_loss_scale(double scale);
 
-  /// Gathers a group ahead of its use, in the background; the next use waits for it.
-  void unshard(const std::string& group);
+  /// Gathers a group ahead of its use, in the background. Waiting for the Work makes its parameters
+  /// usable outside forward, too; they stay until reshard() or the end of the group's next use.
+  /// The Work must be waited for before the model goes.
+  [[nodiscard]] comm::Work unshard(const std::string& group);
   /// Gives a group's whole parameters back.
   void reshard(const std::string& group);
   /// Groups to gather when `group` starts its forward (backward), in order, instead of the

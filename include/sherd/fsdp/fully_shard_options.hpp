@@ -19,7 +19,7 @@ enum class Ignore : std::uint8_t { no, leave, all_reduce };
 
 /// What one group does differently from the rest.
 struct GroupOverride {
-  std::optional<ReshardAfterForward> reshard_after_forward;
+  std::optional<ReshardAfterForward> reshard_after_forward = std::nullopt;
 };
 
 struct FullyShardOptions {

@@ -10,6 +10,9 @@
 
 namespace sherd {
 
+/// Who else holds the elements a rank holds: nobody, one rank on every node, every rank.
+enum class Holders : std::uint8_t { one, per_node, all };
+
 /// The part of one parameter inside a shard.
 struct ShardSegment {
   std::string name;  ///< fully qualified parameter name
@@ -17,12 +20,12 @@ struct ShardSegment {
   std::int64_t parameter_begin = 0;  ///< first element, counted in the parameter
   std::int64_t shard_begin = 0;      ///< first element, counted in the shard
   std::int64_t count = 0;            ///< zero is legal: the parameter has nothing here
-  bool replicated = false;           ///< every rank holds all of it
+  Holders holders = Holders::one;
   std::vector<std::string> aliases;
 };
 
 /// One contiguous range of master parameters with its gradient, as the optimizer sees it. All 1-D
-/// and of equal numel; `compute` is undefined where the master is what forward reads.
+/// and of equal numel; the gradient may be of a narrower dtype; `compute` is undefined where the master is what forward reads.
 struct ParameterShard {
   Tensor parameter;
   Tensor gradient;

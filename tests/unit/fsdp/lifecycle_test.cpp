@@ -12,13 +12,11 @@
 namespace sherd::fsdp {
 namespace {
 
+using testing::Grid;
 using testing::Memory;
 using testing::mesh_of;
 using testing::OddModel;
 using testing::OddRun;
-
-constexpr ShardingStrategy kAvailable[] = {
-    ShardingStrategy::no_shard, ShardingStrategy::shard_grad_op, ShardingStrategy::full_shard};
 
 FullyShardOptions options_of(ShardingStrategy strategy, DType compute = DType::f32) {
   FullyShardOptions options;
@@ -27,36 +25,83 @@ FullyShardOptions options_of(ShardingStrategy strategy, DType compute = DType::f
   return options;
 }
 
-TEST(Memory, MeasuredBytesEqualThePlan) {
-  for (const int ranks : {1, 2, 3, 4, 5}) {
-    for (const Memory memory : {Memory::shared, Memory::separate}) {
-      for (const ShardingStrategy strategy : kAvailable) {
-        for (const DType compute : {DType::f32, DType::bf16}) {
-          comm::run_inproc(ranks, [&](comm::Communicator& world) {
-            comm::MeshComms comms = mesh_of(world, memory);
-            const FullyShardOptions options = options_of(strategy, compute);
-            const auto net = std::make_shared<OddModel>(testing::OddModelOptions{});
-            const ShardingPlan plan = plan_sharding(*net, options,
-                                                    {.world_size = ranks,
-                                                     .shared_memory = memory == Memory::shared,
-                                                     .local_size = ranks,
-                                                     .optimizer_slots = 2});
-            ShardedModel model = fully_shard(net, comms, options);
-            optim::AdamW optimizer(model.parameters());
-            MemoryReport measured = model.memory();
-            measured.optimizer_state = optimizer.state_bytes();
-            EXPECT_EQ(measured, plan.memory) << ranks << " ranks, " << row(strategy).name;
-          });
+/// Every way an engine's memory and traffic can be laid out.
+std::vector<FullyShardOptions> all_layouts() {
+  std::vector<FullyShardOptions> all;
+  for (const StrategyRow& strategy : kStrategies) {
+    for (const DType compute : {DType::f32, DType::bf16}) {
+      for (const ReshardAfterForward reshard :
+           {ReshardAfterForward::by_strategy, ReshardAfterForward::node}) {
+        for (const Accumulation accumulation :
+             {Accumulation::reduce_each, Accumulation::defer_all_reduce, Accumulation::no_sync}) {
+          FullyShardOptions options = options_of(strategy.strategy, compute);
+          options.reshard_after_forward = reshard;
+          options.accumulation = accumulation;
+          if (accumulation != Accumulation::defer_all_reduce ||
+              strategy.gradients != Level::whole) {
+            all.push_back(std::move(options));
+          }
         }
       }
+    }
+  }
+  return all;
+}
+
+constexpr Grid kGrids[] = {{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 2}, {3, 2}};
+
+void compare_with_plan(const Grid& grid, Memory memory, const FullyShardOptions& options) {
+  constexpr int kMicroBatches = 2;
+  testing::run_grid(grid, memory, [&](comm::MeshComms& comms) {
+    OddRun run;
+    run.grid = grid;
+    run.micro_batches = kMicroBatches;
+    run.sharding = options;
+    run.model.freeze = true;
+    const auto net = std::make_shared<OddModel>(run.model);
+    const ShardingPlan plan = plan_sharding(*net, options,
+                                            {.nodes = grid.nodes,
+                                             .local_size = grid.local_size,
+                                             .shared_memory = memory == Memory::shared,
+                                             .optimizer_slots = 2,
+                                             .micro_batches = kMicroBatches});
+    ShardedModel model = fully_shard(net, comms, options);
+    optim::AdamW optimizer(model.parameters());
+    const std::string what = std::string(row(options.strategy).name) + " on " +
+                             std::to_string(grid.nodes) + "x" + std::to_string(grid.local_size);
+    for (int step = 0; step < 2; ++step) {
+      MemoryReport measured = model.memory();
+      measured.optimizer_state = optimizer.state_bytes();
+      EXPECT_EQ(measured, plan.memory) << what;
+      const TrafficReport before = model.traffic();
+      testing::odd_step(run, model, step, comms.world->rank());
+      static_cast<void>(model.clip_grad_norm(1.0));
+      optimizer.step();
+      optimizer.zero_grad();
+      EXPECT_EQ(model.traffic().since(before), plan.traffic) << what;
+    }
+  });
+}
+
+TEST(Plan, MeasuredBytesAndTrafficEqualIt) {
+  for (const Grid& grid : kGrids) {
+    for (const FullyShardOptions& options : all_layouts()) {
+      compare_with_plan(grid, Memory::shared, options);
+    }
+  }
+}
+
+TEST(Plan, HoldsWithoutSharedMemoryToo) {
+  for (const Grid& grid : {Grid{1, 3}, Grid{2, 2}}) {
+    for (const FullyShardOptions& options : all_layouts()) {
+      compare_with_plan(grid, Memory::separate, options);
     }
   }
 }
 
 TEST(Memory, FullShardOnFourRanksHoldsAQuarterOfEach) {
   OddModel net({});
-  const PlanInput four{
-      .world_size = 4, .shared_memory = true, .local_size = 4, .optimizer_slots = 2};
+  const PlanInput four{.local_size = 4};
   const ShardingPlan plan = plan_sharding(net, options_of(ShardingStrategy::full_shard), four);
   std::size_t numel = 0;
   for (const GroupReport& group : plan.groups) {
@@ -74,9 +119,8 @@ TEST(Memory, FullShardOnFourRanksHoldsAQuarterOfEach) {
 
 TEST(Memory, SeparateMemoryHoldsTwoLargestGroupsAndTheRoot) {
   OddModel net({});
-  const ShardingPlan plan = plan_sharding(
-      net, options_of(ShardingStrategy::full_shard),
-      {.world_size = 4, .shared_memory = false, .local_size = 1, .optimizer_slots = 2});
+  const ShardingPlan plan = plan_sharding(net, options_of(ShardingStrategy::full_shard),
+                                          {.local_size = 4, .shared_memory = false});
   std::int64_t largest = 0;
   for (std::size_t g = 1; g < plan.groups.size(); ++g) {
     largest = std::max(largest, plan.groups[g].buffer_numel);
@@ -90,7 +134,7 @@ ShardedModel::Counters counters_of_a_step(ShardingStrategy strategy, Memory memo
   comm::run_inproc(2, [&](comm::Communicator& world) {
     comm::MeshComms comms = mesh_of(world, memory);
     OddRun run;
-    run.ranks = 2;
+    run.grid = {1, 2};
     ShardedModel model =
         fully_shard(std::make_shared<OddModel>(run.model), comms, options_of(strategy));
     optim::AdamW optimizer(model.parameters());
@@ -126,7 +170,7 @@ TEST(Lifecycle, ParametersAreMetaOutsideTheStep) {
   comm::run_inproc(2, [&](comm::Communicator& world) {
     comm::MeshComms comms = mesh_of(world);
     OddRun run;
-    run.ranks = 2;
+    run.grid = {1, 2};
     const auto net = std::make_shared<OddModel>(run.model);
     ShardedModel model = fully_shard(net, comms, options_of(ShardingStrategy::full_shard));
     const auto all_meta = [&] {
@@ -173,7 +217,7 @@ TEST(Lifecycle, NormIsTheSameBitsOnEveryRankAndSeesNonFiniteValues) {
   comm::run_inproc(4, [&](comm::Communicator& world) {
     comm::MeshComms comms = mesh_of(world);
     OddRun run;
-    run.ranks = 4;
+    run.grid = {1, 4};
     ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms,
                                      options_of(ShardingStrategy::full_shard));
     testing::odd_step(run, model, 0, world.rank());
@@ -197,7 +241,7 @@ TEST(Errors, NoShardRefusesToAddToReducedGradients) {
   comm::run_inproc(2, [&](comm::Communicator& world) {
     comm::MeshComms comms = mesh_of(world);
     OddRun run;
-    run.ranks = 2;
+    run.grid = {1, 2};
     ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms,
                                      options_of(ShardingStrategy::no_shard));
     testing::odd_step(run, model, 0, world.rank());
@@ -209,7 +253,7 @@ TEST(Errors, RanksThatRunDifferentBlocksAreFoundOut) {
   const auto body = [](comm::Communicator& world) {
     comm::MeshComms comms = mesh_of(world);
     OddRun run;
-    run.ranks = 3;
+    run.grid = {1, 3};
     run.model.order =
         world.rank() == 1 ? std::vector<std::size_t>{1, 0} : std::vector<std::size_t>{0, 1};
     ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms,
@@ -220,15 +264,25 @@ TEST(Errors, RanksThatRunDifferentBlocksAreFoundOut) {
   comm::run_inproc(3, body);
 }
 
-TEST(Errors, RefusesStrategiesAndDtypesOfLaterVersions) {
+FullyShardOptions with_policy(const MixedPrecisionPolicy& policy) {
+  FullyShardOptions options;
+  options.mixed_precision = policy;
+  return options;
+}
+
+TEST(Errors, RefusesOptionsThatExcludeEachOther) {
   comm::MeshComms comms = comm::make_self_comms();
   const auto net = std::make_shared<OddModel>(testing::OddModelOptions{});
-  EXPECT_THROW(
-      static_cast<void>(fully_shard(net, comms, options_of(ShardingStrategy::hybrid_shard))),
-      ConfigError);
-  EXPECT_THROW(static_cast<void>(
-                   fully_shard(net, comms, options_of(ShardingStrategy::full_shard, DType::f16))),
-               ConfigError);
+  FullyShardOptions kept;
+  kept.reshard_after_backward = false;
+  FullyShardOptions deferred = options_of(ShardingStrategy::no_shard);
+  deferred.accumulation = Accumulation::defer_all_reduce;
+  for (const FullyShardOptions& options :
+       {with_policy({.param_dtype = DType::f64}), with_policy({.master_dtype = DType::bf16}),
+        with_policy({.reduce_dtype = DType::i32}), with_policy({.accumulate_dtype = DType::f16}),
+        kept, deferred}) {
+    EXPECT_THROW(static_cast<void>(fully_shard(net, comms, options)), ConfigError);
+  }
   FullyShardOptions deep;
   deep.prefetch_depth = 99;
   EXPECT_THROW(static_cast<void>(fully_shard(net, comms, deep)), ArgumentError);

@@ -15,7 +15,7 @@
 namespace sherd::testing {
 
 struct OddRun {
-  int ranks = 1;
+  Grid grid;
   Memory memory = Memory::shared;
   fsdp::FullyShardOptions sharding;
   OddModelOptions model;
@@ -58,7 +58,7 @@ inline double odd_step(const OddRun& run, fsdp::ShardedModel& model, int step, i
   double sum = 0.0;
   for (int m = 0; m < run.micro_batches; ++m) {
     const auto [first, count] =
-        odd_share(kOddBatch, run.ranks * run.micro_batches, rank * run.micro_batches + m);
+        odd_share(kOddBatch, run.grid.ranks() * run.micro_batches, rank * run.micro_batches + m);
     const std::int64_t row = step * kOddBatch + first;
     const nn::Variable y =
         autograd::cast(model(nn::Variable(odd_rows(row, count, 4, 0, DType::f64))), dtype);
@@ -86,8 +86,8 @@ inline void collect(fsdp::ShardedModel& model, OddResult& result) {
 inline OddResult train_odd(const OddRun& run) {
   OddResult result;
   std::mutex mutex;
-  comm::run_inproc(run.ranks, [&](comm::Communicator& world) {
-    comm::MeshComms comms = mesh_of(world, run.memory);
+  run_grid(run.grid, run.memory, [&](comm::MeshComms& comms) {
+    const int rank = comms.world->rank();
     const auto net = std::make_shared<OddModel>(run.model);
     fsdp::ShardedModel model = fsdp::fully_shard(net, comms, run.sharding);
     const auto optimizer = odd_optimizer(run, model);
@@ -96,11 +96,11 @@ inline OddResult train_odd(const OddRun& run) {
         net->set_order(run.orders[static_cast<std::size_t>(step)]);
       }
       optimizer->zero_grad();
-      fsdp::StepValues values{odd_step(run, model, step, world.rank()), 0.0};
+      fsdp::StepValues values{odd_step(run, model, step, rank), 0.0};
       const double norm = model.clip_grad_norm(run.max_norm, &values);
       optimizer->step();
       const std::lock_guard lock(mutex);
-      if (world.rank() == 0) {
+      if (rank == 0) {
         result.loss.push_back(values.loss);
         result.norm.push_back(norm);
       }

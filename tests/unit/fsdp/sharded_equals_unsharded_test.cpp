@@ -5,11 +5,13 @@
 #include <cmath>
 #include <tuple>
 
+#include "sherd/base/error.hpp"
 #include "unit/fsdp/odd_training.hpp"
 
 namespace sherd::fsdp {
 namespace {
 
+using testing::Grid;
 using testing::Memory;
 using testing::OddResult;
 using testing::OddRun;
@@ -36,9 +38,9 @@ void expect_same(const OddResult& actual, const OddResult& oracle, double tolera
   }
 }
 
-OddRun run_of(int ranks, Memory memory, ShardingStrategy strategy) {
+OddRun run_of(const Grid& grid, Memory memory, ShardingStrategy strategy) {
   OddRun run;
-  run.ranks = ranks;
+  run.grid = grid;
   run.memory = memory;
   run.sharding.strategy = strategy;
   run.sharding.mixed_precision = kF64;
@@ -46,26 +48,45 @@ OddRun run_of(int ranks, Memory memory, ShardingStrategy strategy) {
 }
 
 OddRun oracle_of(OddRun run) {
-  run.ranks = 1;
+  run.grid = {};
   run.memory = Memory::shared;
   run.micro_batches = 1;
   run.sharding.strategy = ShardingStrategy::no_shard;
+  run.sharding.accumulation = Accumulation::reduce_each;
+  run.sharding.reshard_after_forward = ReshardAfterForward::by_strategy;
+  run.sharding.reshard_after_backward = true;
   return run;
 }
 
-using Case = std::tuple<int, Memory, ShardingStrategy>;
+using Case = std::tuple<Grid, Memory, ShardingStrategy>;
 
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
-  const auto [ranks, memory, strategy] = info.param;
-  return std::string(row(strategy).name) + "_" + std::to_string(ranks) +
-         (memory == Memory::shared ? "_shared" : "_separate");
+  const auto& [grid, memory, strategy] = info.param;
+  return std::string(row(strategy).name) + "_" + std::to_string(grid.nodes) + "x" +
+         std::to_string(grid.local_size) + (memory == Memory::shared ? "_shared" : "_separate");
+}
+
+/// Every strategy on grids (nodes x ranks) of all kinds, with shared memory inside nodes; some
+/// without.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const StrategyRow& strategy : kStrategies) {
+    for (const Grid& grid : {Grid{1, 1}, Grid{1, 2}, Grid{1, 3}, Grid{1, 5}, Grid{2, 1}, Grid{2, 2},
+                             Grid{2, 3}, Grid{3, 2}, Grid{4, 2}}) {
+      all.emplace_back(grid, Memory::shared, strategy.strategy);
+    }
+    for (const Grid& grid : {Grid{1, 4}, Grid{2, 2}, Grid{3, 1}}) {
+      all.emplace_back(grid, Memory::separate, strategy.strategy);
+    }
+  }
+  return all;
 }
 
 class ShardedEqualsUnsharded : public ::testing::TestWithParam<Case> {
  protected:
   OddRun run() const {
-    const auto [ranks, memory, strategy] = GetParam();
-    return run_of(ranks, memory, strategy);
+    const auto& [grid, memory, strategy] = GetParam();
+    return run_of(grid, memory, strategy);
   }
 };
 
@@ -83,6 +104,33 @@ TEST_P(ShardedEqualsUnsharded, MicroBatches) {
   OddRun micro = run();
   micro.micro_batches = 3;
   expect_same(train_odd(micro), train_odd(oracle_of(micro)), 1e-12);
+}
+
+TEST_P(ShardedEqualsUnsharded, EveryWayToAccumulate) {
+  for (const Accumulation mode : {Accumulation::defer_all_reduce, Accumulation::no_sync}) {
+    OddRun micro = run();
+    micro.micro_batches = 3;
+    micro.steps = 3;
+    micro.sharding.accumulation = mode;
+    if (mode == Accumulation::defer_all_reduce &&
+        row(micro.sharding.strategy).gradients == Level::whole) {
+      EXPECT_THROW(static_cast<void>(train_odd(micro)), ConfigError);
+      continue;
+    }
+    expect_same(train_odd(micro), train_odd(oracle_of(micro)), 1e-12);
+  }
+}
+
+TEST_P(ShardedEqualsUnsharded, EveryWayToGiveBack) {
+  for (const ReshardAfterForward reshard :
+       {ReshardAfterForward::always, ReshardAfterForward::never, ReshardAfterForward::node}) {
+    OddRun micro = run();
+    micro.micro_batches = 2;
+    micro.steps = 2;
+    micro.sharding.reshard_after_forward = reshard;
+    micro.sharding.reshard_after_backward = reshard != ReshardAfterForward::never;
+    expect_same(train_odd(micro), train_odd(oracle_of(micro)), 1e-12);
+  }
 }
 
 TEST_P(ShardedEqualsUnsharded, FrozenParameters) {
@@ -128,13 +176,7 @@ TEST_P(ShardedEqualsUnsharded, Bf16ComputeStaysNearF32) {
   expect_same(train_odd(low), train_odd(oracle), 2e-2);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ShardedEqualsUnsharded,
-                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5),
-                                            ::testing::Values(Memory::shared, Memory::separate),
-                                            ::testing::Values(ShardingStrategy::no_shard,
-                                                              ShardingStrategy::shard_grad_op,
-                                                              ShardingStrategy::full_shard)),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(All, ShardedEqualsUnsharded, ::testing::ValuesIn(cases()), name_of);
 
 }  // namespace
 }  // namespace sherd::fsdp

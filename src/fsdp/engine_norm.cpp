@@ -1,0 +1,121 @@
+// Engine: the values a step exchanges over all ranks.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fsdp/engine.hpp"
+
+namespace sherd::fsdp {
+namespace {
+
+/// What every rank tells the others.
+struct Exchange {
+  double norm_part = 0.0;
+  double loss = 0.0;
+  double flag = 0.0;
+  Fingerprint::Record issued;
+  NonFiniteWatch::Place bad;
+  std::int64_t has_bad = 0;
+};
+
+double combine(NormType type, double a, double b) {
+  if (type != NormType::infinity) {
+    return a + b;
+  }
+  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : std::max(a, b);
+}
+
+double root(NormType type, double sum) {
+  switch (type) {
+    case NormType::two:
+      return std::sqrt(sum);
+    case NormType::three:
+      return std::cbrt(sum);
+    default:
+      return sum;
+  }
+}
+
+kernel::NormKind kind_of(NormType type) {
+  switch (type) {
+    case NormType::one:
+      return kernel::NormKind::l1;
+    case NormType::three:
+      return kernel::NormKind::l3;
+    default:
+      return kernel::NormKind::max;
+  }
+}
+
+/// This rank's part of the norm, before the root.
+double norm_part(const GradientReducer& reducer, const GroupSet& set, NormType type) {
+  if (type == NormType::two) {
+    return reducer.stats().sum_of_squares;
+  }
+  double part = 0.0;
+  for (std::size_t b = 0; b < set.buffers.size(); ++b) {
+    if (set.buffers[b].trainable) {
+      part = combine(type, part, kernel::grad_power_sum(reducer.answered(b), kind_of(type)));
+    }
+  }
+  return part;
+}
+
+}  // namespace
+
+std::optional<NonFinite> Engine::locate(const NonFiniteWatch::Place& place) const {
+  const FlatBuffer& buffer = set_.buffers[static_cast<std::size_t>(place.buffer)];
+  const auto parts = buffer.layout.overlaps(place.element, 1);
+  NonFinite found{"", place.element, place.rank, std::max(place.micro_batch, 0)};
+  if (!parts.empty()) {
+    found.parameter = buffer.parameters[parts.front().slot].name;
+    found.index = parts.front().parameter_begin;
+  }
+  return found;
+}
+
+double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type) {
+  reducer_->finish_all();
+  Exchange mine{norm_part(*reducer_, set_, type),
+                values != nullptr ? values->loss : 0.0,
+                values != nullptr ? values->flag : 0.0,
+                fingerprint_.record(),
+                {},
+                0};
+  if (const auto& first = reducer_->watch().first()) {
+    mine.bad = *first;
+    mine.has_bad = 1;
+  }
+  std::vector<Exchange> all(static_cast<std::size_t>(world_->size()));
+  world_->all_gather(&mine, all.data(), sizeof(Exchange), DType::u8).wait();
+
+  double sum = 0.0;
+  StepValues totals;
+  std::vector<Fingerprint::Record> records;
+  std::optional<NonFiniteWatch::Place> bad;
+  for (const Exchange& one : all) {
+    sum = combine(type, sum, one.norm_part);
+    totals.loss += one.loss;
+    totals.flag += one.flag;
+    records.push_back(one.issued);
+    if (one.has_bad != 0 && (!bad || one.bad < *bad)) {
+      bad = one.bad;
+    }
+  }
+  std::vector<std::string> names;
+  for (const Group& group : set_.groups) {
+    names.push_back(group.name);
+  }
+  require_equal(records, names);
+  gradients_synchronised_ = true;
+  if (values != nullptr) {
+    *values = totals;
+  }
+  non_finite_ = bad ? locate(*bad) : std::nullopt;
+  const double norm = root(type, sum) / loss_scale_;
+  clip_ = max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
+  grad_scale_ = clip_ / loss_scale_;
+  return norm;
+}
+
+}  // namespace sherd::fsdp

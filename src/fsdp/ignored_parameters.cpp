@@ -1,0 +1,84 @@
+#include "fsdp/ignored_parameters.hpp"
+
+#include "sherd/nn/init.hpp"
+
+namespace sherd::fsdp {
+namespace {
+
+Tensor first_values(const nn::NamedParameter& parameter, const FullyShardOptions& options) {
+  const Shape shape = parameter.parameter.value.shape();
+  const DType declared = parameter.parameter.value.dtype();
+  const bool floating = is_floating(declared);
+  const Tensor exact = Tensor::zeros(Shape{shape.numel()},
+                                     floating ? options.mixed_precision.master_dtype : declared);
+  if (options.load) {
+    options.load(parameter.name, 0, exact);
+  } else {
+    nn::fill_initial(parameter.parameter.init, options.seed, parameter.name, 0, exact);
+  }
+  const Tensor values = floating ? to_dtype(exact, options.mixed_precision.param_dtype) : exact;
+  return values.reshape(shape);
+}
+
+}  // namespace
+
+IgnoredParameters::IgnoredParameters(const GroupSet& set, const FullyShardOptions& options) {
+  for (const IgnoredParameter& ignored : set.ignored) {
+    Entry entry{ignored.parameter, ignored.all_reduce, {}};
+    nn::Variable value = entry.parameter.parameter.value;
+    if (value.data().is_meta()) {
+      value.set_data(first_values(entry.parameter, options));
+    }
+    if (value.requires_grad()) {
+      entry.gradient = Tensor::zeros(value.shape(), options.mixed_precision.master_dtype);
+      value.set_grad_buffer(entry.gradient);
+    }
+    entries_.push_back(std::move(entry));
+  }
+}
+
+void IgnoredParameters::reduce(comm::Communicator& world) const {
+  for (const Entry& entry : entries_) {
+    if (!entry.all_reduce || !entry.gradient.defined()) {
+      continue;
+    }
+    nn::Variable value = entry.parameter.parameter.value;
+    if (!value.grad_written()) {
+      entry.gradient.fill_zero();
+    }
+    world
+        .all_reduce(entry.gradient.raw(), entry.gradient.raw(),
+                    static_cast<std::size_t>(entry.gradient.numel()), entry.gradient.dtype(),
+                    comm::ReduceOp::sum)
+        .wait();
+    value.set_grad_buffer(entry.gradient, true);
+  }
+}
+
+void IgnoredParameters::zero() const {
+  for (const Entry& entry : entries_) {
+    nn::Variable value = entry.parameter.parameter.value;
+    if (entry.gradient.defined()) {
+      value.set_grad_buffer(entry.gradient, false);
+    }
+  }
+}
+
+std::size_t IgnoredParameters::bytes() const {
+  std::size_t sum = 0;
+  for (const Entry& entry : entries_) {
+    sum += entry.parameter.parameter.value.data().nbytes();
+    sum += entry.gradient.defined() ? entry.gradient.nbytes() : 0;
+  }
+  return sum;
+}
+
+std::vector<nn::NamedParameter> IgnoredParameters::named() const {
+  std::vector<nn::NamedParameter> names;
+  for (const Entry& entry : entries_) {
+    names.push_back(entry.parameter);
+  }
+  return names;
+}
+
+}  // namespace sherd::fsdp

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "fsdp/group.hpp"
+#include "sherd/comm/communicator.hpp"
+
+namespace sherd::fsdp {
+
+/// Parameters that stay whole on every rank, outside all groups: memory, first values, gradients.
+class IgnoredParameters {
+ public:
+  IgnoredParameters() = default;
+  IgnoredParameters(const GroupSet& set, const FullyShardOptions& options);
+
+  /// Sums the gradients of those that asked for it over all ranks. Collective, blocking.
+  void reduce(comm::Communicator& world) const;
+  /// Forgets the gradients.
+  void zero() const;
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::vector<nn::NamedParameter> named() const;
+
+ private:
+  struct Entry {
+    nn::NamedParameter parameter;
+    bool all_reduce = false;
+    Tensor gradient;  // undefined when frozen
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace sherd::fsdp

@@ -1,0 +1,113 @@
+#include "fsdp/same_everywhere.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sherd/base/check.hpp"
+
+namespace sherd::fsdp {
+namespace {
+
+std::uint64_t hash_of(const std::vector<std::string>& lines) {
+  std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
+  for (const std::string& line : lines) {
+    for (const char c : line + "\n") {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+    }
+  }
+  return hash;
+}
+
+std::string broadcast_text(comm::Communicator& world, std::string text, int root) {
+  auto length = static_cast<std::int64_t>(text.size());
+  world.broadcast(&length, 1, DType::i64, root).wait();
+  text.resize(static_cast<std::size_t>(length));
+  world.broadcast(text.data(), text.size(), DType::u8, root).wait();
+  return text;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// "" when the lines are equal.
+std::string first_difference(const std::vector<std::string>& mine,
+                             const std::vector<std::string>& root) {
+  for (std::size_t i = 0; i < std::max(mine.size(), root.size()); ++i) {
+    const std::string here = i < mine.size() ? mine[i] : "nothing";
+    const std::string there = i < root.size() ? root[i] : "nothing";
+    if (here != there) {
+      return fmt::format("has {} where rank 0 has {}", here, there);
+    }
+  }
+  return "";
+}
+
+std::string describe(const nn::NamedParameter& parameter) {
+  const nn::Variable& value = parameter.parameter.value;
+  return fmt::format("parameter {} {} {}{}{}", parameter.name, value.shape().to_string(),
+                     to_string(value.dtype()), value.requires_grad() ? "" : " frozen",
+                     parameter.aliases.empty()
+                         ? ""
+                         : fmt::format(" tied to {}", fmt::join(parameter.aliases, ", ")));
+}
+
+}  // namespace
+
+std::vector<std::string> describe(const GroupSet& set, const StatePlan& plan,
+                                  const FullyShardOptions& options) {
+  const MixedPrecisionPolicy& policy = plan.policy;
+  std::vector<std::string> lines{
+      fmt::format("strategy {}", plan.row.name),
+      fmt::format("seed {}", options.seed),
+      fmt::format("prefetch_depth {}", options.prefetch_depth),
+      fmt::format("reduction_slots {}", options.reduction_slots),
+      fmt::format("accumulation {}", static_cast<int>(plan.accumulation)),
+      fmt::format("reshard_after_backward {}", plan.reshard_after_backward),
+      fmt::format("groups kept after forward {}", fmt::join(plan.keep, " ")),
+      fmt::format("dtypes {} {} {} {} {}", to_string(policy.param_dtype),
+                  to_string(policy.master_dtype), to_string(policy.reduce()),
+                  to_string(policy.cross_reduce()), to_string(policy.accumulate()))};
+  for (const Group& group : set.groups) {
+    lines.push_back(fmt::format("group '{}'", group.name));
+    for (const std::size_t b : group.buffers) {
+      for (const nn::NamedParameter& parameter : set.buffers[b].parameters) {
+        lines.push_back(describe(parameter));
+      }
+      lines.push_back(fmt::format("a buffer of {} elements", set.buffers[b].numel()));
+    }
+  }
+  for (const IgnoredParameter& ignored : set.ignored) {
+    lines.push_back("ignored " + describe(ignored.parameter));
+  }
+  return lines;
+}
+
+void require_same_everywhere(comm::Communicator& world, const std::vector<std::string>& lines) {
+  const std::uint64_t mine = hash_of(lines);
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(world.size()));
+  world.all_gather(&mine, all.data(), sizeof mine, DType::u8).wait();
+  const auto odd =
+      std::find_if(all.begin(), all.end(), [&](std::uint64_t hash) { return hash != all.front(); });
+  if (odd == all.end()) {
+    return;
+  }
+  const auto rank = static_cast<int>(odd - all.begin());
+  const std::string root = broadcast_text(world, fmt::format("{}\n", fmt::join(lines, "\n")), 0);
+  const std::string difference =
+      broadcast_text(world, first_difference(lines, split_lines(root)), rank);
+  throw ConfigError(fmt::format(
+      "fully_shard: rank {} {} (all ranks must shard the same module with the same options). Try: "
+      "build the module from the configuration alone, not from the rank",
+      rank, difference));
+}
+
+}  // namespace sherd::fsdp

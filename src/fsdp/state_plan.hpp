@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "fsdp/group.hpp"
+
+namespace sherd::fsdp {
+
+/// How whole parameters come about.
+enum class GatherKind : std::uint8_t {
+  whole,     ///< every rank holds everything
+  resident,  ///< a node's ranks hold every buffer whole between them, in memory they share
+  ring,      ///< groups take turns in slots that a node's ranks share
+  separate   ///< the same in slots of each rank's own, where ranks do not share memory
+};
+
+/// Everything about an engine's memory and traffic that follows from options and mesh alone: what
+/// the engine is built by and what plan_sharding() prints.
+struct StatePlan {
+  StrategyRow row;
+  MixedPrecisionPolicy policy;
+  int nodes = 1;
+  int local_size = 1;
+  bool shared = true;
+  Level cut = Level::world;  ///< of masters, gradients, optimizer state
+  GatherKind gather = GatherKind::resident;
+  bool keep_blocks = false;  ///< `separate` only: a node's share of every buffer stays gathered
+  std::vector<bool> keep = {};  ///< by group: whole from forward to backward
+  bool reshard_after_backward = true;
+  std::size_t gather_ring = 1;  ///< slots beside the root's
+  std::size_t reduction_ring = 1;
+  Accumulation accumulation = Accumulation::reduce_each;
+
+  [[nodiscard]] int ranks() const noexcept { return nodes * local_size; }
+  /// Whether the values a rank updates must go to the other nodes.
+  [[nodiscard]] bool gathers_across() const noexcept { return cut == Level::world && nodes > 1; }
+  [[nodiscard]] bool defers() const noexcept {
+    return accumulation == Accumulation::defer_all_reduce && nodes > 1 && cut != Level::whole;
+  }
+  /// Of main gradients. Whole ones are added to by backward itself, which works in the master's.
+  [[nodiscard]] DType main_dtype() const noexcept {
+    return cut == Level::whole ? policy.master_dtype : policy.accumulate();
+  }
+};
+
+/// Throws ConfigError for options that exclude each other.
+[[nodiscard]] StatePlan make_state_plan(const GroupSet& set, const FullyShardOptions& options,
+                                        int nodes, int local_size, bool shared);
+
+/// Bytes by kind of one rank (optimizer_state for `optimizer_slots` values an element).
+[[nodiscard]] MemoryReport planned_memory(const GroupSet& set, const StatePlan& plan,
+                                          int optimizer_slots);
+
+}  // namespace sherd::fsdp
