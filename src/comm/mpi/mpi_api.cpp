@@ -149,6 +149,17 @@ MPI_Request ibarrier(MPI_Comm comm) {
   return request;
 }
 
+int iprobe_any(int tag, MPI_Comm comm) {
+  int found = 0;
+  MPI_Status status;
+  check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &found, &status), "MPI_Iprobe");
+  return found != 0 ? status.MPI_SOURCE : -1;
+}
+
+void recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm) {
+  check(MPI_Recv(data, count, type, from, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+}
+
 bool testall(std::span<MPI_Request> requests) {
   int done = 0;
   check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),

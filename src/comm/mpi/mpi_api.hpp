@@ -48,6 +48,9 @@ void win_lock_all(MPI_Win window);
                                      MPI_Comm comm);
 [[nodiscard]] MPI_Request ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 [[nodiscard]] MPI_Request ibarrier(MPI_Comm comm);
+/// The rank a message with `tag` has come from and not been received, or -1.
+[[nodiscard]] int iprobe_any(int tag, MPI_Comm comm);
+void recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm);
 [[nodiscard]] bool testall(std::span<MPI_Request> requests);
 void bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 void allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op,

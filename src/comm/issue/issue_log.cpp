@@ -1,0 +1,82 @@
+#include "sherd/comm/issue_log.hpp"
+
+#include <utility>
+
+#include "comm/issue/issue_records.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/base/error.hpp"
+
+namespace sherd::comm {
+namespace {
+
+std::uint64_t hash_of(const std::vector<std::string>& labels) {
+  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const std::string& label : labels) {
+    for (const char letter : label) {
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ULL;
+    }
+    hash = (hash ^ 0xFFU) * 0x100000001B3ULL;  // no byte of UTF-8: where a label ends counts
+  }
+  return hash;
+}
+
+/// Throws on all ranks, before anything is made, when they do not name the same operations.
+void require_same_labels(Communicator& comm, const std::vector<std::string>& labels) {
+  const auto mine = static_cast<std::int64_t>(hash_of(labels) >> 1);
+  std::int64_t lowest_and_negated_highest[2] = {mine, -mine};
+  comm.all_reduce(lowest_and_negated_highest, lowest_and_negated_highest, 2, DType::i64,
+                  ReduceOp::min)
+      .wait();
+  validate(lowest_and_negated_highest[0] == -lowest_and_negated_highest[1],
+           "the ranks do not have the same operations to issue (they have built different models). "
+           "Try: the same configuration on all ranks");
+}
+
+std::unique_ptr<IssueRecords> make_records(Communicator& comm) {
+  if (auto shared = make_shared_records(comm)) {
+    return shared;
+  }
+  if (auto* messages = dynamic_cast<mpi::MpiBased*>(&comm)) {
+    return make_message_records(messages->duplicate_handle());
+  }
+  return make_lone_records(comm.rank(), comm.size());
+}
+
+}  // namespace
+
+IssueLog::IssueLog(std::vector<std::string> labels, std::unique_ptr<IssueRecords> records)
+    : labels_(std::move(labels)), records_(std::move(records)) {}
+
+IssueLog::~IssueLog() = default;
+
+void IssueLog::add(std::size_t label) noexcept {
+  append(records_->own(), static_cast<std::uint32_t>(label));
+}
+
+std::uint64_t IssueLog::hash() const noexcept { return last_hash(records_->own()); }
+
+std::uint64_t IssueLog::count() const noexcept {
+  return records_->own().count.load(std::memory_order_relaxed);
+}
+
+void IssueLog::reset() noexcept { clear(records_->own()); }
+
+void IssueLog::check() {
+  const std::uint64_t era = records_->own().era.load(std::memory_order_relaxed);
+  if (const auto problem = find_divergence(records_->exchange(), era, labels_)) {
+    records_->leave();
+    throw CommError(*problem);
+  }
+}
+
+void IssueLog::waited(std::chrono::milliseconds) { check(); }
+
+std::string IssueLog::describe() { return describe_last(records_->exchange(), labels_); }
+
+std::unique_ptr<IssueLog> make_issue_log(Communicator& comm, std::vector<std::string> labels) {
+  require_same_labels(comm, labels);
+  return std::make_unique<IssueLog>(std::move(labels), make_records(comm));
+}
+
+}  // namespace sherd::comm
