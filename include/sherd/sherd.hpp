@@ -61,6 +61,8 @@
 #include "sherd/train/hf_config.hpp"
 #include "sherd/train/hf_weights.hpp"
 #include "sherd/train/metrics.hpp"
+#include "sherd/train/plan.hpp"
+#include "sherd/train/plan_activations.hpp"
 #include "sherd/train/stop_signal.hpp"
 #include "sherd/train/system_info.hpp"
 #include "sherd/train/trainer.hpp"

@@ -20,6 +20,38 @@ void add_train(CLI::App& app, Request& request) {
   train->callback([&request] { request.command = Command::train; });
 }
 
+void add_plan_changes(CLI::App& plan, train::PlanChanges& changes) {
+  plan.add_option("--strategy", changes.strategy, "FULL_SHARD, HYBRID_SHARD, ... NO_SHARD");
+  plan.add_option("--dtype", changes.dtype, "The model computes in: f32, bf16 or f16");
+  plan.add_option("--activation-checkpointing", changes.activation_checkpoint,
+                  "off, reentrant or non_reentrant");
+  plan.add_option("--sequence-length", changes.sequence_length, "Tokens of a sequence");
+  plan.add_option("--micro-batch", changes.micro_batch, "Sequences per rank and forward");
+  plan.add_option("--accumulate", changes.accumulate, "Micro-batches per step");
+}
+
+void add_plan(CLI::App& app, Request& request) {
+  PlanOptions& options = request.plan;
+  auto* plan = app.add_subcommand(
+      "plan", "What a run would hold and move, without launching it (docs/plan.md); needs no MPI");
+  plan->add_option("config", request.config, "YAML file, or --preset or --model instead")
+      ->option_text("CONFIG");
+  plan->add_option("overrides", request.overrides, "Values that replace the file's")
+      ->option_text("key=value ...");
+  plan->add_option("--preset", options.preset, "tiny, 125m, 1b, 7b, 13b or 70b");
+  plan->add_option("--model", options.model, "Hugging Face config.json, or the folder it is in");
+  plan->add_option("--nodes", options.nodes, "How many nodes (1)");
+  plan->add_option("--ranks-per-node", options.ranks_per_node,
+                   "Ranks on each (1, or world_size of the YAML file over the nodes)");
+  plan->add_flag("--no-shared-memory", options.no_shared_memory,
+                 "The ranks of a node share no memory");
+  add_plan_changes(*plan, options.changes);
+  plan->add_option("--memory", options.memory,
+                   "What a rank has, such as 80GiB; exit code 3 when the plan needs more");
+  plan->add_flag("--json", options.json, "One JSON object instead of tables");
+  plan->callback([&request] { request.command = Command::plan; });
+}
+
 void add_generate(CLI::App& app, Request& request) {
   auto* generate = app.add_subcommand("generate", "Continue a text with a byte model");
   generate->add_option("checkpoint", request.checkpoint, "Step folder, or folder of checkpoints")
@@ -79,6 +111,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", "sherd " SHERD_VERSION);
   app.require_subcommand(1);
   add_train(app, request);
+  add_plan(app, request);
   auto* info = app.add_subcommand("info", "Versions, backends, and the mesh this launch sees");
   info->callback([&request] { request.command = Command::info; });
   add_generate(app, request);

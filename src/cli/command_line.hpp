@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "sherd/train/plan.hpp"
+
 namespace sherd::cli {
 
 enum class Command : std::uint8_t {
   train,
+  plan,
   info,
   generate,
   checkpoint_ls,
@@ -18,20 +21,33 @@ enum class Command : std::uint8_t {
   checkpoint_export
 };
 
+/// What `sherd plan` has beside a configuration.
+struct PlanOptions {
+  std::string preset;
+  std::string model;  ///< config.json or its folder
+  std::optional<int> nodes;
+  std::optional<int> ranks_per_node;
+  bool no_shared_memory = false;
+  train::PlanChanges changes;
+  std::string memory;
+  bool json = false;
+};
+
 /// What the user asked for, as typed.
 struct Request {
   Command command = Command::info;
-  std::string config;                  ///< train
-  std::vector<std::string> overrides;  ///< train
-  bool dry_run = false;                ///< train
-  std::string checkpoint;              ///< generate, ckpt
-  std::string prompt;                  ///< generate
-  std::int64_t max_tokens = 200;       ///< generate
-  double temperature = 0.8;            ///< generate
-  std::uint64_t seed = 0;              ///< generate
-  std::string folder;                  ///< ckpt export
-  std::string dtype = "f32";           ///< ckpt export
-  double file_gigabytes = 5.0;         ///< ckpt export
+  std::string config;                  ///< train, plan
+  std::vector<std::string> overrides;  ///< train, plan
+  PlanOptions plan;
+  bool dry_run = false;           ///< train
+  std::string checkpoint;         ///< generate, ckpt
+  std::string prompt;             ///< generate
+  std::int64_t max_tokens = 200;  ///< generate
+  double temperature = 0.8;       ///< generate
+  std::uint64_t seed = 0;         ///< generate
+  std::string folder;             ///< ckpt export
+  std::string dtype = "f32";      ///< ckpt export
+  double file_gigabytes = 5.0;    ///< ckpt export
 };
 
 /// A request, or what to print and the exit code to end with.

@@ -13,6 +13,10 @@ namespace sherd::cli {
 [[nodiscard]] int run_info(const runtime::Runtime& runtime);
 [[nodiscard]] int run_generate(const runtime::Runtime& runtime, const Request& request);
 
+/// `sherd plan ...`: one process, no Runtime. kDoesNotFit when the plan needs more than --memory.
+inline constexpr int kDoesNotFit = 3;
+[[nodiscard]] int run_plan(const Request& request);
+
 /// `sherd ckpt ...`: one process, no Runtime.
 [[nodiscard]] int run_checkpoint(const Request& request);
 

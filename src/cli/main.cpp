@@ -58,7 +58,10 @@ int main(int argc, char** argv) {
     return parsed.exit_code;
   }
   if (parsed.request && needs_no_runtime(parsed.request->command)) {
-    return cli::run_alone([&] { return cli::run_checkpoint(*parsed.request); });
+    return cli::run_alone([&] {
+      return parsed.request->command == Command::plan ? cli::run_plan(*parsed.request)
+                                                      : cli::run_checkpoint(*parsed.request);
+    });
   }
   return main_in_runtime(argc, argv, parsed);
 }

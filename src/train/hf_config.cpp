@@ -84,6 +84,14 @@ class Reader {
   Json json_;
 };
 
+/// A sibling whose blocks are a Llama's in every shape.
+constexpr const char* kSameShapes = "mistral";
+
+bool has_same_shapes(const Reader& reader) {
+  const Json* type = reader.find("model_type");
+  return type != nullptr && *type == kSameShapes;
+}
+
 void check_architecture(const Reader& reader) {
   reader.must_be("model_type", "llama");
   reader.must_be("hidden_act", "silu");
@@ -120,11 +128,7 @@ void read_rope(const Reader& reader, nn::LlamaConfig& config) {
   }
 }
 
-}  // namespace
-
-nn::LlamaConfig parse_hf_config(const std::string& json, const std::string& where) {
-  const Reader reader(json, where);
-  check_architecture(reader);
+nn::LlamaConfig read_sizes(const Reader& reader) {
   nn::LlamaConfig config;
   reader.whole("vocab_size", config.vocab_size, true);
   reader.whole("hidden_size", config.hidden_size, true);
@@ -141,17 +145,18 @@ nn::LlamaConfig parse_hf_config(const std::string& json, const std::string& wher
   reader.flag("tie_word_embeddings", config.tie_word_embeddings);
   reader.flag("attention_bias", config.attention_bias);
   reader.flag("mlp_bias", config.mlp_bias);
-  read_rope(reader, config);
+  return config;
+}
+
+void check_sizes(const nn::LlamaConfig& config, const std::string& where) {
   try {
     config.check();
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", where, error.what()));
   }
-  return config;
 }
 
-nn::LlamaConfig read_hf_config(const std::filesystem::path& folder) {
-  const auto file = folder / "config.json";
+std::string read_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
@@ -161,7 +166,33 @@ nn::LlamaConfig read_hf_config(const std::filesystem::path& folder) {
                     "with config.json and model.safetensors",
                     file.string()));
   }
-  return parse_hf_config(text.str(), file.string());
+  return text.str();
+}
+
+}  // namespace
+
+nn::LlamaConfig parse_hf_config(const std::string& json, const std::string& where) {
+  const Reader reader(json, where);
+  check_architecture(reader);
+  nn::LlamaConfig config = read_sizes(reader);
+  read_rope(reader, config);
+  check_sizes(config, where);
+  return config;
+}
+
+nn::LlamaConfig read_hf_config(const std::filesystem::path& folder) {
+  const auto file = folder / "config.json";
+  return parse_hf_config(read_text(file), file.string());
+}
+
+nn::LlamaConfig read_hf_sizes(const std::filesystem::path& file) {
+  const Reader reader(read_text(file), file.string());
+  if (!has_same_shapes(reader)) {
+    check_architecture(reader);
+  }
+  nn::LlamaConfig config = read_sizes(reader);
+  check_sizes(config, file.string());
+  return config;
 }
 
 std::string to_hf_config(const nn::LlamaConfig& config, DType weights) {

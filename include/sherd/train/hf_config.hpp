@@ -16,6 +16,10 @@ namespace sherd::train {
 /// parse_hf_config() of FOLDER/config.json.
 [[nodiscard]] nn::LlamaConfig read_hf_config(const std::filesystem::path& folder);
 
+/// The sizes in a config.json, for plans: besides what parse_hf_config() takes, Mistral models and
+/// any kind of rotary positions, which change no byte. Throws ConfigError.
+[[nodiscard]] nn::LlamaConfig read_hf_sizes(const std::filesystem::path& file);
+
 /// The config.json that describes the model; `weights` is the dtype of the files beside it.
 [[nodiscard]] std::string to_hf_config(const nn::LlamaConfig& config, DType weights = DType::f32);
 

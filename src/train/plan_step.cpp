@@ -1,0 +1,71 @@
+#include "sherd/train/plan.hpp"
+#include "train/trainer_options.hpp"
+
+namespace sherd::train {
+namespace {
+
+using autograd::Recompute;
+
+std::optional<Recompute> checkpointing(const FsdpConfig& config) {
+  if (!config.activation_checkpointing) {
+    return std::nullopt;
+  }
+  return config.use_reentrant ? Recompute::reentrant : Recompute::non_reentrant;
+}
+
+ActivationInput activation_input(const PlanSubject& subject) {
+  return {subject.config.model.llama,
+          subject.micro_batch_sequences,
+          subject.config.data.sequence_length,
+          subject.compute_dtype,
+          checkpointing(subject.config.fsdp_config),
+          true};
+}
+
+void add_activations(StepPlan& plan) {
+  ActivationInput input = activation_input(plan.subject);
+  plan.activations = plan_activations(input);
+  input.native_products = false;
+  plan.activations_through_f32 = plan_activations(input).peak;
+  input.native_products = true;
+  input.checkpointing = std::nullopt;
+  plan.kept = plan_activations(input);
+  for (const Recompute mode : {Recompute::reentrant, Recompute::non_reentrant}) {
+    input.checkpointing = mode;
+    plan.checkpointed[static_cast<std::size_t>(mode)] = plan_activations(input);
+  }
+}
+
+}  // namespace
+
+StepPlan plan_step(PlanSubject subject, const PlanShape& shape) {
+  StepPlan plan;
+  plan.options = fsdp_options(subject.config);
+  plan.options.mixed_precision.param_dtype = subject.compute_dtype;
+  const auto model = make_model(subject.config);
+  const fsdp::PlanInput input{.nodes = shape.nodes,
+                              .local_size = shape.ranks_per_node,
+                              .shared_memory = shape.shared_memory,
+                              .optimizer_slots = optimizer_slots(subject.config.optimizer),
+                              .micro_batches = static_cast<int>(subject.micro_batches)};
+  plan.sharding = fsdp::plan_sharding(*model, plan.options, input);
+  fsdp::FullyShardOptions replicated = plan.options;
+  replicated.strategy = fsdp::ShardingStrategy::no_shard;
+  replicated.reshard_after_forward = fsdp::ReshardAfterForward::by_strategy;
+  replicated.accumulation = fsdp::Accumulation::reduce_each;
+  plan.replicated = fsdp::plan_sharding(*model, replicated, input);
+  plan.subject = std::move(subject);
+  plan.shape = shape;
+  add_activations(plan);
+  return plan;
+}
+
+std::size_t StepPlan::bytes_per_rank() const {
+  return fsdp::total_bytes(sharding.memory) + activations.peak;
+}
+
+std::size_t StepPlan::replicated_bytes_per_rank() const {
+  return fsdp::total_bytes(replicated.memory) + activations.peak;
+}
+
+}  // namespace sherd::train

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sherd/base/check.hpp"
+#include "sherd/train/hf_config.hpp"
+#include "sherd/train/plan.hpp"
+#include "train/presets.hpp"
+
+namespace sherd::train {
+namespace {
+
+constexpr std::int64_t kSequenceLength = 2048;
+
+TrainConfig config_for(const nn::LlamaConfig& model) {
+  TrainConfig config;
+  config.model.llama = model;
+  config.data.sequence_length = std::min(kSequenceLength, model.max_position_embeddings);
+  config.training.global_batch_size = 0;  // one micro-batch for each rank
+  config.training.micro_batch_size = 1;
+  return config;
+}
+
+void set_checkpointing(FsdpConfig& config, const std::string& mode) {
+  validate(mode == "off" || mode == "reentrant" || mode == "non_reentrant",
+           fmt::format("--activation-checkpointing {} is unknown. Try: off, reentrant, or "
+                       "non_reentrant",
+                       mode));
+  config.activation_checkpointing = mode != "off";
+  config.use_reentrant = mode == "reentrant";
+}
+
+DType compute_dtype(const FsdpConfig& config) {
+  return !config.mixed_precision ? DType::f32 : config.fp16 ? DType::f16 : DType::bf16;
+}
+
+void set_dtype(FsdpConfig& config, const std::string& dtype) {
+  validate(dtype == "f32" || dtype == "bf16" || dtype == "f16",
+           fmt::format("--dtype {} is not a type to compute in. Try: f32, bf16, or f16", dtype));
+  config.mixed_precision = dtype != "f32";
+  config.fp16 = dtype == "f16";
+}
+
+void require_positive(const char* flag, const std::optional<std::int64_t>& value) {
+  validate(!value || *value > 0, fmt::format("{} is {} (a step needs at least one). Try: {} 1",
+                                             flag, value.value_or(0), flag));
+}
+
+void apply(const PlanChanges& changes, TrainConfig& config) {
+  if (changes.strategy) {
+    config.fsdp_config.sharding_strategy = fsdp::parse_strategy(*changes.strategy);
+  }
+  if (changes.dtype) {
+    set_dtype(config.fsdp_config, *changes.dtype);
+  }
+  if (changes.activation_checkpoint) {
+    set_checkpointing(config.fsdp_config, *changes.activation_checkpoint);
+  }
+  require_positive("--sequence-length", changes.sequence_length);
+  require_positive("--micro-batch", changes.micro_batch);
+  require_positive("--accumulate", changes.accumulate);
+  config.data.sequence_length = changes.sequence_length.value_or(config.data.sequence_length);
+  config.training.micro_batch_size = changes.micro_batch.value_or(config.training.micro_batch_size);
+}
+
+constexpr int kMostRanks = 1 << 20;
+
+void check_shape(const PlanShape& shape) {
+  validate(shape.nodes > 0 && shape.ranks_per_node > 0 &&
+               shape.nodes <= kMostRanks / shape.ranks_per_node,
+           fmt::format("{} nodes of {} ranks are no launch (1 to {} ranks in all). Try: --nodes 4 "
+                       "--ranks-per-node 8",
+                       shape.nodes, shape.ranks_per_node, kMostRanks));
+}
+
+void check_length(const TrainConfig& config) {
+  const std::int64_t most = config.model.llama.max_position_embeddings;
+  validate(config.data.sequence_length <= most,
+           fmt::format("a sequence of {} tokens is longer than the model's "
+                       "max_position_embeddings, {}. Try: --sequence-length {}",
+                       config.data.sequence_length, most, most));
+}
+
+std::string name_of(const ModelConfig& model) {
+  if (!model.preset.empty()) {
+    return "preset " + model.preset;
+  }
+  return model.init_from.empty() ? "model" : model.init_from.string();
+}
+
+}  // namespace
+
+PlanSubject plan_subject(TrainConfig config, const PlanChanges& changes, const PlanShape& shape) {
+  check_shape(shape);
+  apply(changes, config);
+  check_length(config);
+  const std::int64_t ranks = shape.ranks();
+  const std::int64_t micro = config.training.micro_batch_size;
+  std::int64_t& batch = config.training.global_batch_size;
+  if (changes.accumulate || batch == 0) {
+    batch = changes.accumulate.value_or(1) * micro * ranks;
+  }
+  PlanSubject subject;
+  subject.name = name_of(config.model);
+  const std::int64_t share = (batch + ranks - 1) / ranks;
+  subject.micro_batch_sequences = std::min(micro, share);
+  subject.micro_batches = (share + micro - 1) / micro;
+  subject.compute_dtype = compute_dtype(config.fsdp_config);
+  subject.config = std::move(config);
+  return subject;
+}
+
+TrainConfig preset_plan_config(const std::string& preset) {
+  const auto model = preset_config(preset);
+  validate(model.has_value(), fmt::format("there is no preset '{}'. Try: {}", preset,
+                                          fmt::join(preset_names(), ", ")));
+  TrainConfig config = config_for(*model);
+  config.model.preset = preset;
+  return config;
+}
+
+TrainConfig model_plan_config(const std::filesystem::path& model) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(model, ignored);
+  TrainConfig config = config_for(read_hf_sizes(folder ? model / "config.json" : model));
+  config.model.init_from = model;
+  return config;
+}
+
+}  // namespace sherd::train

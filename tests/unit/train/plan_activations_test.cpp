@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "sherd/autograd/functional.hpp"
+#include "sherd/autograd/variable.hpp"
+#include "sherd/tensor/kernel/matmul.hpp"
+#include "sherd/tensor/memory_stats.hpp"
+#include "sherd/train/plan_activations.hpp"
+
+namespace sherd::train {
+namespace {
+
+using autograd::Recompute;
+using autograd::Variable;
+
+nn::LlamaConfig model_of(int hidden, int inner, int layers, int heads, int kv_heads, int vocab,
+                         int head_dim = 0) {
+  nn::LlamaConfig model;
+  model.hidden_size = hidden;
+  model.intermediate_size = inner;
+  model.num_hidden_layers = layers;
+  model.num_attention_heads = heads;
+  model.num_key_value_heads = kv_heads;
+  model.vocab_size = vocab;
+  model.head_dim = head_dim;
+  return model;
+}
+
+void step(nn::Llama& net, std::int64_t sequences, std::int64_t length) {
+  const Tensor tokens = Tensor::zeros({sequences, length}, DType::i32);
+  const Tensor targets = Tensor::zeros({sequences, length}, DType::i32);
+  const Variable loss = autograd::cross_entropy(net(Variable(tokens)), targets, 1.0);
+  autograd::backward(loss);
+}
+
+/// The most bytes alive at once in a step, beyond parameters and their gradients.
+std::size_t measured_peak(const ActivationInput& input) {
+  nn::Llama net(input.model, input.checkpointing);
+  nn::materialize(net, 1, input.dtype);
+  const std::size_t before = memory_stats().live_bytes;
+  step(net, 1, 1);  // makes the gradients
+  std::size_t gradients = 0;
+  for (const nn::NamedParameter& parameter : nn::named_parameters(net)) {
+    gradients += static_cast<std::size_t>(parameter.parameter.value.shape().numel()) * 4;
+  }
+  const std::size_t tables = static_cast<std::size_t>(input.model.resolved_head_dim()) * 4;
+  EXPECT_EQ(memory_stats().live_bytes - before, gradients + tables);
+  reset_peak_bytes();
+  step(net, input.sequences, input.sequence_length);
+  return memory_stats().peak_bytes - before - gradients;
+}
+
+TEST(PlanActivations, EqualWhatAStepHolds) {
+  const nn::LlamaConfig models[] = {
+      model_of(64, 176, 3, 4, 4, 500),  // the peak is at lm_head
+      model_of(64, 176, 3, 4, 2, 32),   // in an MLP
+      model_of(8, 8, 1, 4, 1, 16, 64),  // in attention
+      model_of(48, 100, 1, 2, 2, 1000),
+  };
+  std::set<std::string> places;
+  for (nn::LlamaConfig model : models) {
+    for (const auto mode : {std::optional<Recompute>(), std::optional(Recompute::reentrant),
+                            std::optional(Recompute::non_reentrant)}) {
+      for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+        for (const bool tied : {false, true}) {
+          model.tie_word_embeddings = tied;
+          model.attention_bias = tied;
+          model.mlp_bias = tied;
+          const bool native =
+              kernel::matmul_implementation(DType::bf16).find("through") == std::string::npos;
+          const ActivationInput input{model, 3, 40, dtype, mode, native};
+          const ActivationPlan plan = plan_activations(input);
+          places.insert(plan.peak_at);
+          EXPECT_EQ(plan.peak, measured_peak(input))
+              << plan.peak_at << " hidden " << model.hidden_size << " layers "
+              << model.num_hidden_layers << " " << to_string(dtype) << " mode "
+              << (mode ? static_cast<int>(*mode) : -1) << " tied " << tied;
+        }
+      }
+    }
+  }
+  for (const char* place :
+       {"backward of lm_head", "backward of layers.2 mlp", "backward of layers.0 self_attn"}) {
+    EXPECT_EQ(places.count(place), 1U) << place << " was never the peak: cases are missing";
+  }
+}
+
+TEST(PlanActivations, CheckpointingKeepsInputsAndOneBlockAtATime) {
+  ActivationInput input{model_of(64, 176, 12, 4, 4, 32), 2, 16, DType::f32, std::nullopt, true};
+  const ActivationPlan whole = plan_activations(input);
+  EXPECT_EQ(whole.recomputed_bytes, 0U);
+  // T = 32, e = 4: 4h + 2q + 2kv + 3f elements a token, and 2 + H f32.
+  EXPECT_EQ(whole.block_bytes, 32U * (4 * (4 * 64 + 2 * 64 + 2 * 64 + 3 * 176) + 4 * (2 + 4)));
+  input.checkpointing = Recompute::non_reentrant;
+  const ActivationPlan again = plan_activations(input);
+  EXPECT_EQ(again.block_bytes, 32U * 4 * 64);
+  EXPECT_EQ(again.block_bytes + again.recomputed_bytes, whole.block_bytes);
+  EXPECT_LT(again.peak, whole.peak - 10 * again.recomputed_bytes);
+}
+
+}  // namespace
+}  // namespace sherd::train
