@@ -49,6 +49,15 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
+/// The plan of a changed run; nothing where its options exclude each other.
+std::optional<StepPlan> try_plan(PlanSubject subject, const PlanShape& shape) {
+  try {
+    return plan_step(std::move(subject), shape);
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
 constexpr int kMostNodes = 1024;
 
 /// What to change so that `plan` fits: one thing if one is enough, else everything and more nodes.
@@ -61,10 +70,10 @@ std::string suggestion(const StepPlan& plan, std::size_t memory) {
     if (!remedy.apply(alone)) {
       continue;
     }
-    const StepPlan smaller = plan_step(std::move(alone), plan.shape);
-    if (smaller.bytes_per_rank() <= memory) {
-      single.push_back(fmt::format("{} ({})", remedy.text, bytes_text(smaller.bytes_per_rank())));
-    } else if (smaller.bytes_per_rank() < plan.bytes_per_rank()) {
+    const auto smaller = try_plan(std::move(alone), plan.shape);
+    if (smaller && smaller->bytes_per_rank() <= memory) {
+      single.push_back(fmt::format("{} ({})", remedy.text, bytes_text(smaller->bytes_per_rank())));
+    } else if (smaller && smaller->bytes_per_rank() < plan.bytes_per_rank()) {
       static_cast<void>(remedy.apply(changed));
       together.push_back(remedy.text);
     }
@@ -73,12 +82,12 @@ std::string suggestion(const StepPlan& plan, std::size_t memory) {
     return fmt::format("{}", fmt::join(single, ", or "));
   }
   for (PlanShape shape = plan.shape; shape.nodes <= kMostNodes; shape.nodes *= 2) {
-    const StepPlan smaller = plan_step(changed, shape);
-    if (smaller.bytes_per_rank() <= memory) {
+    const auto smaller = try_plan(changed, shape);
+    if (smaller && smaller->bytes_per_rank() <= memory) {
       if (shape.nodes != plan.shape.nodes) {
         together.push_back(fmt::format("--nodes {}", shape.nodes));
       }
-      return fmt::format("{} ({})", joined(together), bytes_text(smaller.bytes_per_rank()));
+      return fmt::format("{} ({})", joined(together), bytes_text(smaller->bytes_per_rank()));
     }
   }
   return "a smaller model, or shorter sequences";

@@ -52,6 +52,7 @@ StepPlan plan_step(PlanSubject subject, const PlanShape& shape) {
   fsdp::FullyShardOptions replicated = plan.options;
   replicated.strategy = fsdp::ShardingStrategy::no_shard;
   replicated.reshard_after_forward = fsdp::ReshardAfterForward::by_strategy;
+  replicated.reshard_after_backward = true;
   replicated.accumulation = fsdp::Accumulation::reduce_each;
   plan.replicated = fsdp::plan_sharding(*model, replicated, input);
   plan.subject = std::move(subject);
