@@ -1,8 +1,10 @@
 """What `sherd plan` prints is what a run then holds, byte for byte, on one node and on two."""
 
 import json
+import re
 import shutil
 import unittest
+from pathlib import Path
 
 from program import NP, REFERENCE
 from reference_run import STRATEGIES, ReferenceTest
@@ -61,6 +63,15 @@ class PlanCommand(ReferenceTest):
                           "HYBRID_SHARD", "--sequence-length", 16, np=0)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("4 node(s) x 1 ranks", done.stdout)
+
+    def test_the_documentation_shows_what_is_printed(self):
+        text = (Path(__file__).parents[3] / "docs" / "plan.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"```\n\$ sherd (plan .*)\n((?:.+\n)+?)```", text)
+        self.assertGreaterEqual(len(blocks), 4)
+        for command, shown in blocks:
+            lines = self.sherd(*command.split(), np=0).stdout.splitlines()
+            for line in shown.splitlines():
+                self.assertTrue(line == "..." or line in lines, f"{command}: {line}")
 
     def test_bad_input_is_one_line(self):
         self.write("config.json", '{"model_type": "gpt2"}')
