@@ -92,7 +92,8 @@ class Engine : public ShardedParameters {
 
   std::shared_ptr<nn::Module> module_;
   FullyShardOptions options_;
-  std::unique_ptr<comm::Communicator> world_;
+  mesh::DeviceMesh mesh_;
+  std::unique_ptr<comm::Communicator> world_;  // its ranks are pieces
   LevelComms gather_;
   LevelComms reduce_;
   Position at_;

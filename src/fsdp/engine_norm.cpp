@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "fsdp/engine.hpp"
 
@@ -47,6 +48,15 @@ kernel::NormKind kind_of(NormType type) {
   }
 }
 
+/// Of several bad values the earliest; one whose origin is known before one that only shows in a
+/// sum.
+bool comes_first(const NonFiniteWatch::Place& a, const NonFiniteWatch::Place& b) {
+  const auto key = [](const NonFiniteWatch::Place& place) {
+    return std::tuple(place.micro_batch, place.rank < 0, place.rank, place.buffer, place.element);
+  };
+  return key(a) < key(b);
+}
+
 /// This rank's part of the norm, before the root.
 double norm_part(const GradientReducer& reducer, const GroupSet& set, NormType type) {
   if (type == NormType::two) {
@@ -66,7 +76,8 @@ double norm_part(const GradientReducer& reducer, const GroupSet& set, NormType t
 std::optional<NonFinite> Engine::locate(const NonFiniteWatch::Place& place) const {
   const FlatBuffer& buffer = set_.buffers[static_cast<std::size_t>(place.buffer)];
   const auto parts = buffer.layout.overlaps(place.element, 1);
-  NonFinite found{"", place.element, place.rank, std::max(place.micro_batch, 0)};
+  NonFinite found{"", place.element, place.rank < 0 ? -1 : mesh_.owner(place.rank),
+                  std::max(place.micro_batch, 0)};
   if (!parts.empty()) {
     found.parameter = buffer.parameters[parts.front().slot].name;
     found.index = parts.front().parameter_begin;
@@ -91,14 +102,15 @@ double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type
 
   double sum = 0.0;
   StepValues totals;
-  std::vector<Fingerprint::Record> records;
+  std::vector<Fingerprint::Record> records(all.size());
   std::optional<NonFiniteWatch::Place> bad;
-  for (const Exchange& one : all) {
+  for (std::size_t piece = 0; piece < all.size(); ++piece) {
+    const Exchange& one = all[piece];
     sum = combine(type, sum, one.norm_part);
     totals.loss += one.loss;
     totals.flag += one.flag;
-    records.push_back(one.issued);
-    if (one.has_bad != 0 && (!bad || one.bad < *bad)) {
+    records[static_cast<std::size_t>(mesh_.owner(static_cast<int>(piece)))] = one.issued;
+    if (one.has_bad != 0 && (!bad || comes_first(one.bad, *bad))) {
       bad = one.bad;
     }
   }

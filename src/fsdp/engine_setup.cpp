@@ -43,6 +43,7 @@ Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
                FullyShardOptions options)
     : module_(std::move(module)),
       options_(std::move(options)),
+      mesh_(comms.mesh),
       world_(comms.world->duplicate()),
       gather_(duplicate_levels(comms)),
       reduce_(duplicate_levels(comms)),
@@ -62,7 +63,7 @@ void Engine::lay_out() {
   store_.reset();
   set_ = make_groups(*module_, options_, at_.ranks());
   plan_ = make_state_plan(set_, options_, at_.nodes, at_.local_size, shared_);
-  require_same_everywhere(*world_, describe(set_, plan_, options_));
+  require_same_everywhere(*world_, mesh_, describe(set_, plan_, options_));
   const std::size_t groups = set_.groups.size();
   order_ = PrefetchOrder(groups);
   whole_gradients_.assign(set_.buffers.size(), {});

@@ -18,7 +18,6 @@ class NonFiniteWatch {
     int rank = -1;  // numbered as the world communicator; -1: a sum of finite values overflowed
     std::int64_t buffer = 0;
     std::int64_t element = 0;  // of the buffer
-    friend auto operator<=>(const Place&, const Place&) = default;
   };
 
   /// Ranks whose contributions the sources of check_sum() are, in order.

@@ -115,7 +115,9 @@ void add_ring(std::vector<PlannedSlot>& slots, const char* what, const GroupSet&
               std::size_t ring, const std::vector<std::size_t>& bytes, bool shared) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     PlannedSlot slot{i == ring ? fmt::format("{} root", what) : fmt::format("{} {}", what, i),
-                     bytes[i], shared, {}};
+                     bytes[i],
+                     shared,
+                     {}};
     for (std::size_t g = 0; g < set.groups.size(); ++g) {
       if (ring_slot(g, ring) == i) {
         slot.groups.push_back(set.groups[g].name);

@@ -40,12 +40,12 @@ std::vector<std::string> split_lines(const std::string& text) {
 
 /// "" when the lines are equal.
 std::string first_difference(const std::vector<std::string>& mine,
-                             const std::vector<std::string>& root) {
+                             const std::vector<std::string>& root, int root_rank) {
   for (std::size_t i = 0; i < std::max(mine.size(), root.size()); ++i) {
     const std::string here = i < mine.size() ? mine[i] : "nothing";
     const std::string there = i < root.size() ? root[i] : "nothing";
     if (here != there) {
-      return fmt::format("has {} where rank 0 has {}", here, there);
+      return fmt::format("has {} where rank {} has {}", here, root_rank, there);
     }
   }
   return "";
@@ -91,7 +91,8 @@ std::vector<std::string> describe(const GroupSet& set, const StatePlan& plan,
   return lines;
 }
 
-void require_same_everywhere(comm::Communicator& world, const std::vector<std::string>& lines) {
+void require_same_everywhere(comm::Communicator& world, const mesh::DeviceMesh& mesh,
+                             const std::vector<std::string>& lines) {
   const std::uint64_t mine = hash_of(lines);
   std::vector<std::uint64_t> all(static_cast<std::size_t>(world.size()));
   world.all_gather(&mine, all.data(), sizeof mine, DType::u8).wait();
@@ -103,11 +104,11 @@ void require_same_everywhere(comm::Communicator& world, const std::vector<std::s
   const auto rank = static_cast<int>(odd - all.begin());
   const std::string root = broadcast_text(world, fmt::format("{}\n", fmt::join(lines, "\n")), 0);
   const std::string difference =
-      broadcast_text(world, first_difference(lines, split_lines(root)), rank);
+      broadcast_text(world, first_difference(lines, split_lines(root), mesh.owner(0)), rank);
   throw ConfigError(fmt::format(
       "fully_shard: rank {} {} (all ranks must shard the same module with the same options). Try: "
       "build the module from the configuration alone, not from the rank",
-      rank, difference));
+      mesh.owner(rank), difference));
 }
 
 }  // namespace sherd::fsdp

@@ -25,7 +25,7 @@ struct StatePlan {
   bool shared = true;
   Level cut = Level::world;  ///< of masters, gradients, optimizer state
   GatherKind gather = GatherKind::resident;
-  bool keep_blocks = false;  ///< `separate` only: a node's share of every buffer stays gathered
+  bool keep_blocks = false;     ///< `separate` only: a node's share of every buffer stays gathered
   std::vector<bool> keep = {};  ///< by group: whole from forward to backward
   bool reshard_after_backward = true;
   std::size_t gather_ring = 1;  ///< slots beside the root's

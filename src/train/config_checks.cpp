@@ -49,13 +49,31 @@ void check_device(const CheckContext& c) {
 
 void check_precision(const CheckContext& c) {
   const FsdpConfig& f = c.config.fsdp_config;
-  if (f.fp16 && f.mixed_precision) {
-    c.problem("fsdp_config.fp16", "true with mixed_precision: true",
-              "fp16 needs the loss scaler that this version does not have", "fp16: false (bf16)");
-  } else if (f.fp16) {
+  if (f.fp16 && !f.mixed_precision) {
     c.problem("fsdp_config.fp16", "true without mixed_precision",
               "it only says which 16 bits mixed_precision uses",
-              "mixed_precision: true and fp16: false (bf16)");
+              "mixed_precision: true, or leave fp16 out");
+  }
+  if (c.given("fsdp_config.initial_loss_scale") && !f.fp16) {
+    c.notice("fsdp_config.initial_loss_scale", "no effect without fp16: true");
+  }
+}
+
+void check_schedule(const CheckContext& c) {
+  const FsdpConfig& f = c.config.fsdp_config;
+  const fsdp::StrategyRow& strategy = fsdp::row(f.sharding_strategy);
+  if (f.gradient_accumulation == fsdp::Accumulation::defer_all_reduce &&
+      strategy.gradients == fsdp::Level::whole) {
+    c.problem("fsdp_config.gradient_accumulation", "defer_all_reduce with NO_SHARD",
+              "whole gradients wait for the last micro-batch as it is", "reduce_each");
+  }
+  const bool kept = f.reshard_after_forward == fsdp::ReshardAfterForward::never ||
+                    (f.reshard_after_forward == fsdp::ReshardAfterForward::by_strategy &&
+                     strategy.keep_after_forward);
+  if (!f.reshard_after_backward && !kept) {
+    c.problem("fsdp_config.reshard_after_backward",
+              fmt::format("false with {}, which gives groups back after forward", strategy.name),
+              "the next micro-batch would gather them again", "reshard_after_forward: false");
   }
 }
 
@@ -66,6 +84,7 @@ void check_sharding(const CheckContext& c) {
   if (c.problems.concern("fsdp_config.sharding_strategy")) {
     return;
   }
+  check_schedule(c);
   if (whole) {
     if (c.given(key) && f.shard_optimizer_state) {
       c.notice(key, "true has no effect with NO_SHARD: every rank keeps the whole state");

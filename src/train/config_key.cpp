@@ -75,8 +75,12 @@ void add_training(Keys& k) {
                     SHERD_FIELD(training.global_batch_size), 1, kMaxSize));
   k.push_back(whole("training.micro_batch_size", "sequences a forward on one rank, at most", "4",
                     SHERD_FIELD(training.micro_batch_size), 1, kMaxSize));
-  k.push_back(real("training.max_grad_norm", "global 2-norm gradients are clipped to; 0: never",
+  k.push_back(real("training.max_grad_norm", "global norm gradients are clipped to; 0: never",
                    "1.0", SHERD_FIELD(training.max_grad_norm), from(0.0)));
+  using Norm = fsdp::NormType;
+  k.push_back(choice<Norm>(
+      "training.norm_type", "1, 2, 3 or inf", "2", SHERD_FIELD(training.norm_type),
+      {{"1", Norm::one}, {"2", Norm::two}, {"3", Norm::three}, {"inf", Norm::infinity}}));
   k.push_back(whole("training.seed", "of first weights and shuffling", "0",
                     SHERD_FIELD(training.seed), 0, kMax));
 }
@@ -108,6 +112,43 @@ void add_optimizer(Keys& k) {
                    SHERD_FIELD(optimizer.min_learning_rate), from(0.0)));
 }
 
+void add_precision(Keys& k) {
+  k.push_back(real("fsdp_config.initial_loss_scale", "where fp16's loss scale starts", "65536.0",
+                   SHERD_FIELD(fsdp_config.initial_loss_scale), above(0.0)));
+  k.push_back(word_of("fsdp_config.reduce_dtype", "of gradient sums inside a node; default: f32",
+                      "f32", SHERD_FIELD(fsdp_config.reduce_dtype), {"f32", "bf16", "f16"}));
+  k.push_back(word_of("fsdp_config.cross_reduce_dtype",
+                      "of gradient sums between nodes; default: reduce_dtype", "bf16",
+                      SHERD_FIELD(fsdp_config.cross_reduce_dtype), {"f32", "bf16", "f16"}));
+  k.push_back(word_of("fsdp_config.accumulate_dtype",
+                      "of gradients summed over micro-batches; default: f32", "f32",
+                      SHERD_FIELD(fsdp_config.accumulate_dtype), {"f32", "bf16"}));
+}
+
+void add_schedule(Keys& k) {
+  using Reshard = fsdp::ReshardAfterForward;
+  k.push_back(choice<Reshard>("fsdp_config.reshard_after_forward",
+                              "give whole parameters back: auto (as the strategy says), true, "
+                              "false, or node (keep a node's part)",
+                              "auto", SHERD_FIELD(fsdp_config.reshard_after_forward),
+                              {{"auto", Reshard::by_strategy},
+                               {"true", Reshard::always},
+                               {"false", Reshard::never},
+                               {"node", Reshard::node}}));
+  k.push_back(flag("fsdp_config.reshard_after_backward",
+                   "false: parameters stay whole between micro-batches", "true",
+                   SHERD_FIELD(fsdp_config.reshard_after_backward)));
+  using Mode = fsdp::Accumulation;
+  k.push_back(choice<Mode>(
+      "fsdp_config.gradient_accumulation",
+      "what travels before the last micro-batch: reduce_each (all), defer_all_reduce (nothing "
+      "between nodes), no_sync (nothing)",
+      "reduce_each", SHERD_FIELD(fsdp_config.gradient_accumulation),
+      {{"reduce_each", Mode::reduce_each},
+       {"defer_all_reduce", Mode::defer_all_reduce},
+       {"no_sync", Mode::no_sync}}));
+}
+
 void add_fsdp(Keys& k) {
   k.push_back(optional_whole("fsdp_config.world_size", "ranks the launch must have", "2",
                              SHERD_FIELD(fsdp_config.world_size), 1));
@@ -124,6 +165,8 @@ void add_fsdp(Keys& k) {
            SHERD_FIELD(fsdp_config.mixed_precision));
   add_flag("fsdp_config.fp16", "with mixed_precision: fp16 instead of bf16", "false",
            SHERD_FIELD(fsdp_config.fp16));
+  add_precision(k);
+  add_schedule(k);
   add_flag("fsdp_config.activation_checkpointing", "recompute blocks in backward", "true",
            SHERD_FIELD(fsdp_config.activation_checkpointing));
   add_flag("fsdp_config.use_reentrant", "recompute whole blocks at once", "false",
@@ -142,6 +185,12 @@ void add_fsdp(Keys& k) {
                    SHERD_FIELD(fsdp_config.checkpoint_dir)));
   k.push_back(whole("fsdp_config.prefetch_depth", "groups gathered ahead", "1",
                     SHERD_FIELD(fsdp_config.prefetch_depth), 0, 8));
+  k.push_back(whole("fsdp_config.reduction_slots", "groups whose gradients are on their way", "2",
+                    SHERD_FIELD(fsdp_config.reduction_slots), 1, 8));
+  k.push_back(choice<comm::Progress>(
+      "fsdp_config.comm_progress", "who drives transfers between nodes: polling or thread",
+      "polling", SHERD_FIELD(fsdp_config.comm_progress),
+      {{"polling", comm::Progress::polling}, {"thread", comm::Progress::thread}}));
   k.push_back(word_of("fsdp_config.comm_backend", "how ranks talk", "auto",
                       SHERD_FIELD(fsdp_config.comm_backend), {"auto", "shm", "mpi"}));
 }

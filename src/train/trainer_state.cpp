@@ -24,15 +24,14 @@ dtensor::Placement placement_of(Holders holders) {
 
 dtensor::DTensor state_tensor(const ShardSegment& segment, const Tensor& slot,
                               const std::string& name) {
-  dtensor::ShardSpec spec{
-      segment.name + "." + name,
-      segment.global_shape,
-      slot.dtype(),
-      placement_of(segment.holders),
-      segment.count > 0 ? segment.parameter_begin : 0,
-      segment.count,
-      false,
-      {}};
+  dtensor::ShardSpec spec{segment.name + "." + name,
+                          segment.global_shape,
+                          slot.dtype(),
+                          placement_of(segment.holders),
+                          segment.count > 0 ? segment.parameter_begin : 0,
+                          segment.count,
+                          false,
+                          {}};
   const std::int64_t begin = segment.count > 0 ? segment.shard_begin : 0;
   return {std::move(spec), slot.slice(begin, segment.count)};
 }
@@ -56,6 +55,9 @@ dtensor::StateDict make_state(fsdp::ShardedModel& model, const optim::Optimizer&
 
 std::string to_json(const Progress& progress) {
   return nlohmann::json{{"step", progress.step},
+                        {"optimizer_steps", progress.optimizer_steps},
+                        {"loss_scale", progress.loss_scale},
+                        {"good_steps", progress.good_steps},
                         {"optimizer", progress.optimizer},
                         {"global_batch_size", progress.global_batch_size},
                         {"sequence_length", progress.sequence_length},
@@ -65,8 +67,15 @@ std::string to_json(const Progress& progress) {
 
 Progress parse_progress(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
-  return {json.at("step"), json.at("optimizer"), json.at("global_batch_size"),
-          json.at("sequence_length"), json.at("seed")};
+  const std::int64_t step = json.at("step");
+  return {.step = step,
+          .optimizer_steps = json.value("optimizer_steps", step),
+          .loss_scale = json.value("loss_scale", 0.0),
+          .good_steps = json.value("good_steps", std::int64_t{0}),
+          .optimizer = json.at("optimizer"),
+          .global_batch_size = json.at("global_batch_size"),
+          .sequence_length = json.at("sequence_length"),
+          .seed = json.at("seed")};
 }
 
 void check_continues(const Progress& saved, const Progress& now) {

@@ -16,7 +16,10 @@ namespace sherd::train {
 
 /// What "trainer" holds: how far the run is.
 struct Progress {
-  std::int64_t step = 0;  ///< optimizer steps done; also the data position, in global batches
+  std::int64_t step = 0;             ///< steps done; also the data position, in global batches
+  std::int64_t optimizer_steps = 0;  ///< the same but for steps fp16 left out
+  double loss_scale = 0.0;           ///< of fp16, with the good steps since it changed; 0: none
+  std::int64_t good_steps = 0;
   std::string optimizer;
   std::int64_t global_batch_size = 0;
   std::int64_t sequence_length = 0;

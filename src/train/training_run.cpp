@@ -48,13 +48,14 @@ const char* to_text(io::SavePhase phase) {
   return "";
 }
 
-void require_finite(std::int64_t step, double loss, double norm) {
-  if (!std::isfinite(loss) || !std::isfinite(norm)) {
-    throw ConfigError(fmt::format(
-        "step {}: loss {} and gradient norm {} (the update would destroy the weights; nothing was "
-        "changed). Try: a lower optimizer.learning_rate, or training.max_grad_norm=1.0",
-        step, loss, norm));
+std::string describe(const std::optional<fsdp::NonFinite>& found) {
+  if (!found) {
+    return "";
   }
+  const std::string whose =
+      found->rank >= 0 ? fmt::format("from rank {}", found->rank) : "in a sum of finite values";
+  return fmt::format("; the first bad gradient is {}[{}], {}, micro-batch {}", found->parameter,
+                     found->index, whose, found->micro_batch);
 }
 
 }  // namespace
@@ -83,9 +84,9 @@ double TrainingRun::forward_backward() {
     const Batch batch = data_->batch(step_, {share.first + std::min(done, share.count), count});
     throw_if_told(runtime_.rank(), step_ + 1);
     // The logits are held by the loss alone, so that their gradient can take their place.
-    const autograd::Variable loss =
-        autograd::cross_entropy((*model_)(autograd::Variable(batch.tokens)), batch.targets, weight);
-    loss_sum += *loss.data().data<double>();
+    const autograd::Variable loss = autograd::cross_entropy(
+        (*model_)(autograd::Variable(batch.tokens)), batch.targets, weight * loss_scale());
+    loss_sum += *loss.data().data<double>() / loss_scale();
     model_->set_is_last_backward(done + micro >= most);
     model_->backward(loss);
   }
@@ -95,12 +96,12 @@ double TrainingRun::forward_backward() {
 StepMetrics TrainingRun::do_step() {
   const Clock::time_point start = Clock::now();
   optimizer_->zero_grad();
+  model_->set_loss_scale(loss_scale());
   fsdp::StepValues values{forward_backward(), stop_.requested() ? 1.0 : 0.0};
-  const double norm = model_->clip_grad_norm(config_.training.max_grad_norm, &values);
-  require_finite(step_ + 1, values.loss, norm);
+  const double norm =
+      model_->clip_grad_norm(config_.training.max_grad_norm, &values, config_.training.norm_type);
   const double rate = config_.schedule().at(step_);
-  optimizer_->set_learning_rate(rate);
-  optimizer_->step();
+  update(values.loss, norm, rate);
   ++step_;
   stopped_ = values.flag > 0.0;
   StepMetrics metrics{step_, values.loss, norm, rate, 0.0, 0.0, memory_kinds(), 0.0};
@@ -113,6 +114,27 @@ StepMetrics TrainingRun::do_step() {
       static_cast<double>(config_.training.global_batch_size * config_.data.sequence_length) /
       metrics.step_seconds;
   return metrics;
+}
+
+/// Takes the optimizer's step unless gradients are not finite: then fp16 leaves it out and lowers
+/// its scale while it can; anything else ends the run with the weights as they are.
+void TrainingRun::update(double loss, double norm, double rate) {
+  const bool finite = std::isfinite(loss) && std::isfinite(norm);
+  const bool can_fall =
+      scaler_ && std::isfinite(loss) && scaler_->scale() > scaler_->options().minimum_scale;
+  if (!finite && !can_fall) {
+    throw ConfigError(fmt::format(
+        "step {}: loss {} and gradient norm {} (the update would destroy the weights; nothing was "
+        "changed{}). Try: a lower optimizer.learning_rate, or training.max_grad_norm=1.0",
+        step_ + 1, loss, norm, describe(model_->non_finite())));
+  }
+  if (scaler_ && !scaler_->update(finite)) {
+    say(fmt::format("step {} left out: gradients overflowed fp16; loss scale is {} now", step_ + 1,
+                    scaler_->scale()));
+    return;
+  }
+  optimizer_->set_learning_rate(rate);
+  optimizer_->step();
 }
 
 bool TrainingRun::save_is_due() const {
@@ -157,10 +179,8 @@ std::string TrainingRun::checkpoint_text() const {
 }
 
 std::map<std::string, std::uint64_t> TrainingRun::memory_kinds() const {
-  return {
-      {"parameters", memory_.parameters},     {"compute_parameters", memory_.compute_parameters},
-      {"gradients", memory_.gradients},       {"optimizer_state", memory_.optimizer_state},
-      {"gather_slots", memory_.gather_slots}, {"reduction_slots", memory_.reduction_slots}};
+  const auto kinds = fsdp::by_kind(memory_);
+  return {kinds.begin(), kinds.end()};
 }
 
 int run_training(runtime::Runtime& runtime, const TrainConfig& config) {

@@ -9,6 +9,7 @@
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/io/checkpointer.hpp"
+#include "sherd/optim/loss_scaler.hpp"
 #include "sherd/optim/optimizer.hpp"
 #include "sherd/runtime/runtime.hpp"
 #include "sherd/train/config.hpp"
@@ -42,6 +43,8 @@ class TrainingRun {
   // training_run.cpp
   [[nodiscard]] double forward_backward();
   [[nodiscard]] StepMetrics do_step();
+  [[nodiscard]] double loss_scale() const { return scaler_ ? scaler_->scale() : 1.0; }
+  void update(double loss, double norm, double rate);
   [[nodiscard]] bool save_is_due() const;
   double save();
   int finish();
@@ -55,6 +58,7 @@ class TrainingRun {
   std::optional<DataSource> data_;
   std::optional<fsdp::ShardedModel> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<optim::LossScaler> scaler_;  // fp16 only
   dtensor::StateDict state_;
   fsdp::MemoryReport memory_;
   std::optional<io::Checkpointer> checkpointer_;

@@ -18,12 +18,17 @@ namespace sherd::train {
 TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
     : runtime_(runtime),
       config_(config),
-      comms_(comm::make_mesh_comms(config.fsdp_config.comm_backend)) {
+      comms_(comm::make_mesh_comms(config.fsdp_config.comm_backend,
+                                   config.fsdp_config.comm_progress)) {
   write_config();
   agree(world(), [&] { open_data(); });
   agree(world(), [&] { refuse_to_overwrite(); });
   make_sharded_model();
   optimizer_ = make_optimizer(config_.optimizer, model_->parameters());
+  if (config_.fsdp_config.fp16) {
+    scaler_.emplace(
+        optim::LossScalerOptions{.initial_scale = config_.fsdp_config.initial_loss_scale});
+  }
   state_ = make_state(*model_, *optimizer_);
   checkpointer_.emplace(
       comms_, io::CheckpointerOptions{config_.fsdp_config.checkpoint_dir,
@@ -99,8 +104,14 @@ void TrainingRun::refuse_to_overwrite() {
 }
 
 Progress TrainingRun::progress() const {
-  return {step_, std::string(optimizer_->name()), config_.training.global_batch_size,
-          config_.data.sequence_length, config_.training.seed};
+  return {.step = step_,
+          .optimizer_steps = optimizer_->step_count(),
+          .loss_scale = scaler_ ? scaler_->scale() : 0.0,
+          .good_steps = scaler_ ? scaler_->good_steps() : 0,
+          .optimizer = std::string(optimizer_->name()),
+          .global_batch_size = config_.training.global_batch_size,
+          .sequence_length = config_.data.sequence_length,
+          .seed = config_.training.seed};
 }
 
 void TrainingRun::resume() {
@@ -121,7 +132,10 @@ void TrainingRun::resume() {
   data_->check_manifest(state_.common.at("data"));
   step_ = saved.step;
   saved_step_ = saved.step;
-  optimizer_->set_step_count(saved.step);
+  optimizer_->set_step_count(saved.optimizer_steps);
+  if (scaler_ && saved.loss_scale > 0.0) {
+    scaler_->restore(saved.loss_scale, saved.good_steps);
+  }
   model_->parameters_changed();
   for (const std::string& note : report->notes) {
     say(note);

@@ -19,7 +19,8 @@ fsdp_config: {{sharding_strategy: FULL_SHARD, device: cpu, checkpoint_interval: 
 checkpoint: {{keep_last: 3}}
 logging: {{directory: run, interval: 100}}
 """
-STRATEGIES = ("NO_SHARD", "SHARD_GRAD_OP", "FULL_SHARD")
+STRATEGIES = ("NO_SHARD", "SHARD_GRAD_OP", "FULL_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2",
+              "HYBRID_SHARD_FULL_OPTIM")
 TIMES = ("step_seconds", "tokens_per_second", "checkpoint_stall_seconds")
 
 

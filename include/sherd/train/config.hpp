@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sherd/fsdp/sharding_strategy.hpp"
+#include "sherd/comm/mesh_comms.hpp"
+#include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/io/checkpointer.hpp"
 #include "sherd/nn/llama.hpp"
 #include "sherd/optim/lr_schedule.hpp"
@@ -36,6 +37,7 @@ struct TrainingConfig {
   std::int64_t global_batch_size = 8;  ///< sequences per optimizer step, over all ranks
   std::int64_t micro_batch_size = 4;   ///< sequences per rank and forward, at most
   double max_grad_norm = 1.0;          ///< 0: no clipping
+  fsdp::NormType norm_type = fsdp::NormType::two;
   std::uint64_t seed = 0;
 };
 
@@ -60,7 +62,14 @@ struct FsdpConfig {
   fsdp::ShardingStrategy sharding_strategy = fsdp::ShardingStrategy::full_shard;
   bool shard_optimizer_state = true;
   bool mixed_precision = false;  ///< compute in bf16; parameters, gradients, optimizer in f32
-  bool fp16 = false;             ///< refused with mixed_precision in this version
+  bool fp16 = false;             ///< with mixed_precision: f16 and a loss scaler, not bf16
+  double initial_loss_scale = 65536.0;  ///< fp16 only
+  std::string reduce_dtype;             ///< of gradient sums inside a node: f32, bf16, f16; "": f32
+  std::string cross_reduce_dtype;       ///< between nodes; "": as reduce_dtype
+  std::string accumulate_dtype;         ///< of main gradients: f32, bf16; "": f32
+  fsdp::ReshardAfterForward reshard_after_forward = fsdp::ReshardAfterForward::by_strategy;
+  bool reshard_after_backward = true;
+  fsdp::Accumulation gradient_accumulation = fsdp::Accumulation::reduce_each;
   bool activation_checkpointing = false;
   bool use_reentrant = false;
   std::string device = "cpu";
@@ -70,7 +79,9 @@ struct FsdpConfig {
   std::int64_t checkpoint_interval = 1000;  ///< steps; 0: only at the end and when stopped
   std::filesystem::path checkpoint_dir = "checkpoints";
   int prefetch_depth = 1;
+  int reduction_slots = 2;
   std::string comm_backend = "auto";
+  comm::Progress comm_progress = comm::Progress::polling;
 };
 
 struct CheckpointConfig {

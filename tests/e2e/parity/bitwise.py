@@ -34,7 +34,10 @@ class Bitwise(ReferenceTest):
 
     def test_five_steps_saved_and_five_more_equal_ten(self):
         self.reference_config()
+        # fp16 starts with a scale that overflows: steps are left out on both sides of the save.
         for more in ((), ("data.order=shuffled",), ("fsdp_config.mixed_precision=true",),
+                     ("fsdp_config.mixed_precision=true", "fsdp_config.fp16=true",
+                      "fsdp_config.initial_loss_scale=1e11"),
                      ("optimizer.name=sgd", "optimizer.schedule=cosine", "optimizer.warmup_steps=2")):
             with self.subTest(more=more):
                 straight = self.outcome(*more)

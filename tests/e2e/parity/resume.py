@@ -22,9 +22,10 @@ class Resume(ReferenceTest):
                     right = expected["loss"][line["step"] - 1]
                     self.assertLess(abs(line["loss"] - right) / right, 2e-6, line)
 
-    def go_on_from_step_5(self, np, strategy):
+    def go_on_from_step_5(self, np, strategy, nodes=1):
         shutil.rmtree(self.folder / "ckpt" / "step-00000010", ignore_errors=True)
-        output = self.train(f"fsdp_config.sharding_strategy={strategy}", np=np)
+        output = self.train(f"fsdp_config.sharding_strategy={strategy}", np=np,
+                            env={"SHERD_TEST_NODES": str(nodes)})
         self.assertEqual(output.count("at step 5"), 1, output)
         self.assertEqual([line["step"] for line in self.metrics()], list(range(1, 11)))
         self.losses_close_to_reference(6)
@@ -49,6 +50,17 @@ class Resume(ReferenceTest):
         self.assertEqual(sorted(shard.name for shard in shards.iterdir()),
                          ["node-00000.h5", "node-00001.h5"])
         self.go_on_from_step_5(3, "FULL_SHARD")
+
+    def test_hybrid_to_and_from_all(self):
+        """What two nodes hold alike is saved once and given to all who want it."""
+        self.reference_config()
+        self.train("fsdp_config.sharding_strategy=HYBRID_SHARD", np=4, env={"SHERD_TEST_NODES": "2"})
+        self.losses_close_to_reference(1)
+        for np, strategy, nodes in ((3, "FULL_SHARD", 1), (4, "HYBRID_SHARD_ZERO2", 2),
+                                    (6, "HYBRID_SHARD_FULL_OPTIM", 3), (2, "HYBRID_SHARD", 2),
+                                    (1, "NO_SHARD", 1)):
+            with self.subTest(now=(np, strategy, nodes)):
+                self.go_on_from_step_5(np, strategy, nodes)
 
     def test_damaged_newest_checkpoint_is_set_aside(self):
         self.reference_config()
