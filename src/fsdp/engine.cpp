@@ -29,7 +29,7 @@ nn::Variable Engine::forward(const nn::Variable& input) {
   const bool casts = options_.mixed_precision.cast_forward_inputs && is_floating(input.dtype()) &&
                      input.dtype() != wanted;
   const auto output_dtype = options_.mixed_precision.output_dtype;
-  const autograd::ScopedInterlude progress([this] { poll(); });
+  const Attention attention(*this);
   try {
     nn::Variable output = (*module_)(casts ? autograd::cast(input, wanted) : input);
     return output_dtype && output.dtype() != *output_dtype ? autograd::cast(output, *output_dtype)
@@ -41,7 +41,7 @@ nn::Variable Engine::forward(const nn::Variable& input) {
 }
 
 nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
-  const autograd::ScopedInterlude progress([this] { poll(); });
+  const Attention attention(*this);
   try {
     return after_forward(0, body(before_forward(0, input)));
   } catch (...) {
@@ -49,6 +49,9 @@ nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
     throw;
   }
 }
+
+Engine::Attention::Attention(Engine& engine)
+    : interlude_([&engine] { engine.poll(); }), waits_(engine.issued_log_->observer()) {}
 
 void Engine::poll() {
   store_->poll();
@@ -108,7 +111,7 @@ void Engine::issue(std::size_t group) {
   if (!issued_[group]) {
     free_slot(group);
     issued_[group] = true;
-    fingerprint_.add(Fingerprint::Operation::unshard, group);
+    issued_log_->gather(group);
     ++counters_.gathers;
     store_->unshard(group);
   }
@@ -236,6 +239,7 @@ void Engine::after_backward(std::size_t group) {
 // ---------------------------------------------------------------------------- updates
 
 void Engine::begin_update() {
+  const Attention attention(*this);
   store_->finish();
   if (!gradients_synchronised_) {
     reducer_->finish_all();

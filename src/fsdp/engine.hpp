@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "fsdp/fingerprint.hpp"
 #include "fsdp/gradient_reducer.hpp"
 #include "fsdp/group.hpp"
 #include "fsdp/ignored_parameters.hpp"
+#include "fsdp/issued.hpp"
 #include "fsdp/level_comms.hpp"
 #include "fsdp/parameter_store.hpp"
 #include "fsdp/prefetch_order.hpp"
 #include "fsdp/state_plan.hpp"
+#include "sherd/autograd/function.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
 
 namespace sherd::fsdp {
@@ -57,6 +58,17 @@ class Engine : public ShardedParameters {
 
  private:
   friend class UnshardWork;
+
+  /// While it lives, work in the background progresses between operations and long waits are looked
+  /// into.
+  class Attention {
+   public:
+    explicit Attention(Engine& engine);
+
+   private:
+    autograd::ScopedInterlude interlude_;
+    comm::ScopedWaitObserver waits_;
+  };
 
   void lay_out();
   void make_storage();
@@ -119,7 +131,7 @@ class Engine : public ShardedParameters {
   std::vector<std::optional<std::vector<std::size_t>>> forward_prefetch_;   // by group
   std::vector<std::optional<std::vector<std::size_t>>> backward_prefetch_;  // by group
 
-  Fingerprint fingerprint_;
+  std::optional<Issued> issued_log_;
   ShardedModel::Counters counters_;
   std::optional<NonFinite> non_finite_;
   double loss_scale_ = 1.0;

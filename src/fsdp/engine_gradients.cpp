@@ -57,7 +57,7 @@ void Engine::reduce(std::size_t group) {
         view_of(whole_gradients_[b], buffer.layout.slots()[i]).fill_zero();
       }
     }
-    fingerprint_.add(Fingerprint::Operation::reduce, group);
+    issued_log_->reduction(group);
     ++counters_.reductions;
     reducer_->reduce(b, last_backward_);
   }
@@ -81,7 +81,8 @@ void Engine::drop_gradient_buffers(std::size_t group) {
 }
 
 void Engine::backward(const nn::Variable& loss) {
-  const autograd::ScopedInterlude progress([this] { poll(); });
+  const Attention attention(*this);
+  issued_log_->backward();
   gradients_synchronised_ = false;
   reducer_->next_micro_batch();
   std::fill(reduced_.begin(), reduced_.end(), false);

@@ -50,6 +50,11 @@ Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
       at_(gather_.position()),
       shared_(share_memory(*gather_.local)) {
   lay_out();
+  std::vector<int> numbers;
+  for (int piece = 0; piece < at_.ranks(); ++piece) {
+    numbers.push_back(mesh_.owner(piece));
+  }
+  issued_log_.emplace(*world_, set_, std::move(numbers));
   initialise();
   make_shards();
   install_hooks();

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "fsdp/parameter_store.hpp"
+#include "fsdp/slot_audit.hpp"
 #include "sherd/base/check.hpp"
 
 namespace sherd::fsdp {
@@ -45,6 +46,7 @@ class ResidentStore : public ParameterStore {
   Tensor whole(std::size_t buffer) override {
     settle(buffer);
     board_->wait_all(buffer, versions_[buffer], labels_[buffer].c_str());
+    audit_begin(Access::read, wholes_[buffer]);
     return wholes_[buffer];
   }
 
@@ -57,7 +59,11 @@ class ResidentStore : public ParameterStore {
     return all;
   }
 
-  void reshard(std::size_t) override {}
+  void reshard(std::size_t group) override {
+    for (const std::size_t b : set_.groups[group].buffers) {
+      audit_end(Access::read, wholes_[b]);
+    }
+  }
 
   void publish(std::size_t buffer) override {
     settle(buffer);

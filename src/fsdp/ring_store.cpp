@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "fsdp/parameter_store.hpp"
+#include "fsdp/slot_audit.hpp"
 #include "sherd/base/check.hpp"
 
 namespace sherd::fsdp {
@@ -70,7 +71,9 @@ class RingStore : public ParameterStore {
     RingSlot& slot = slot_of(group);
     arrive(slot);
     board_->wait_all(ring_slot(group, plan_.gather_ring), slot.generation, labels_[group].c_str());
-    return place(slot, buffer);
+    const Tensor whole = place(slot, buffer);
+    audit_begin(Access::read, whole);
+    return whole;
   }
 
   bool ready(std::size_t group) override {
@@ -153,6 +156,9 @@ class RingStore : public ParameterStore {
   void give_back(RingSlot& slot) {
     arrive(slot);
     if (!slot.given_back) {
+      for (const std::size_t b : set_.groups[slot.group].buffers) {
+        audit_end(Access::read, place(slot, b));
+      }
       slot.given_back = true;
       slot.group = kNoGroup;
       board_->post(slots_.size() + index_of(slot), slot.generation);

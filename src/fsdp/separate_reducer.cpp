@@ -3,6 +3,7 @@
 #include "fsdp/cross_stage.hpp"
 #include "fsdp/gradient_reducer.hpp"
 #include "fsdp/gradient_sum.hpp"
+#include "fsdp/slot_audit.hpp"
 
 namespace sherd::fsdp {
 namespace {
@@ -31,6 +32,7 @@ class SeparateReducer : public GradientReducer {
 
   Tensor begin(std::size_t buffer) override {
     finish(slot_of(buffer));
+    audit_begin(Access::write, whole(buffer));
     return whole(buffer);
   }
 
@@ -47,6 +49,7 @@ class SeparateReducer : public GradientReducer {
     const Tensor gradient = dtype == plan_.policy.master_dtype
                                 ? whole(buffer)
                                 : kernel::narrow_in_place(whole(buffer), dtype);
+    audit_end(Access::write, whole(buffer));
     ReductionSlot& slot = slot_of(buffer);
     slot.buffer = buffer;
     slot.busy = true;

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "fsdp/parameter_store.hpp"
+#include "fsdp/slot_audit.hpp"
 
 namespace sherd::fsdp {
 namespace {
@@ -57,7 +58,9 @@ class SeparateStore : public ParameterStore {
     const std::size_t group = set_.buffers[buffer].group;
     unshard(group);
     complete(slot_of(group));
-    return place(slot_of(group), buffer);
+    const Tensor whole = place(slot_of(group), buffer);
+    audit_begin(Access::read, whole);
+    return whole;
   }
 
   bool ready(std::size_t group) override {
@@ -73,6 +76,9 @@ class SeparateStore : public ParameterStore {
     GatherSlot& slot = slot_of(group);
     if (slot.group == group) {
       complete(slot);
+      for (const std::size_t b : set_.groups[group].buffers) {
+        audit_end(Access::read, place(slot, b));
+      }
       slot.group = kNoGroup;
     }
   }

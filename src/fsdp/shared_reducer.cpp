@@ -3,6 +3,7 @@
 
 #include "fsdp/cross_stage.hpp"
 #include "fsdp/gradient_reducer.hpp"
+#include "fsdp/slot_audit.hpp"
 #include "sherd/base/check.hpp"
 
 namespace sherd::fsdp {
@@ -46,7 +47,9 @@ class SharedReducer : public GradientReducer {
                        labels_[holder_[slot]->buffer].c_str());
       holder_[slot].reset();
     }
-    return whole(at_.local, buffer, plan_.policy.master_dtype);
+    const Tensor own = whole(at_.local, buffer, plan_.policy.master_dtype);
+    audit_begin(Access::write, own);
+    return own;
   }
 
   bool adds_in_place(std::size_t buffer) const override { return holds_[buffer]; }
@@ -63,6 +66,7 @@ class SharedReducer : public GradientReducer {
     }
     const auto block = static_cast<std::size_t>(held(set_.buffers[buffer], Level::node, at_).numel);
     count(LinkLevel::node, Collective::reduce_scatter, block, plan_.policy.reduce());
+    audit_end(Access::write, whole(at_.local, buffer, plan_.policy.master_dtype));
     board_->post(buffer, ++epochs_[buffer]);  // peers may read at once
     take_pending();                           // the one before: peers had a group's time for it
     pending_.push_back({buffer, epochs_[buffer], last});
@@ -130,8 +134,12 @@ class SharedReducer : public GradientReducer {
     std::vector<Tensor> sources;
     for (int local = 0; local < at_.local_size; ++local) {
       sources.push_back(whole(local, b, plan_.policy.reduce()).slice(block.first, block.numel));
+      audit_begin(Access::read, sources.back());
     }
     cross_.take(b, sources, pending.last, main_gradients());
+    for (const Tensor& source : sources) {
+      audit_end(Access::read, source);
+    }
     board_->post(set_.buffers.size() + b, pending.epoch);
   }
 

@@ -22,7 +22,8 @@ class IssueRecords;
 /// whenever a wait lasts longer than a second. Ranks that are only slow are left alone.
 class IssueLog final : public WaitObserver {
  public:
-  IssueLog(std::vector<std::string> labels, std::unique_ptr<IssueRecords> records);
+  IssueLog(std::vector<std::string> labels, std::vector<int> numbers,
+           std::unique_ptr<IssueRecords> records);
   ~IssueLog() override;
 
   /// This rank issues operation `label`, an index into the labels. Tens of nanoseconds.
@@ -44,6 +45,7 @@ class IssueLog final : public WaitObserver {
 
  private:
   std::vector<std::string> labels_;
+  std::vector<int> numbers_;
   std::unique_ptr<IssueRecords> records_;
 };
 
@@ -51,8 +53,10 @@ class IssueLog final : public WaitObserver {
 /// collective where that of a SharedRegion is. `labels` names everything that will be issued, the
 /// same on all ranks; throws ConfigError on all ranks when it is not. On `inproc`, `shm` and `self`
 /// the ranks read each other's memory; on `mpi` they send messages once a wait is long; on other
-/// backends a rank sees itself alone.
+/// backends a rank sees itself alone. `numbers`: what messages call each rank of `comm`; empty: its
+/// rank.
 [[nodiscard]] std::unique_ptr<IssueLog> make_issue_log(Communicator& comm,
-                                                       std::vector<std::string> labels);
+                                                       std::vector<std::string> labels,
+                                                       std::vector<int> numbers = {});
 
 }  // namespace sherd::comm

@@ -33,6 +33,16 @@ void require_same_labels(Communicator& comm, const std::vector<std::string>& lab
            "Try: the same configuration on all ranks");
 }
 
+/// By the numbers the ranks are called by.
+template <class Views>
+Views renumbered(Views views, const std::vector<int>& numbers) {
+  Views ordered = views;
+  for (std::size_t rank = 0; rank < numbers.size(); ++rank) {
+    ordered[static_cast<std::size_t>(numbers[rank])] = std::move(views[rank]);
+  }
+  return ordered;
+}
+
 std::unique_ptr<IssueRecords> make_records(Communicator& comm) {
   if (auto shared = make_shared_records(comm)) {
     return shared;
@@ -45,8 +55,9 @@ std::unique_ptr<IssueRecords> make_records(Communicator& comm) {
 
 }  // namespace
 
-IssueLog::IssueLog(std::vector<std::string> labels, std::unique_ptr<IssueRecords> records)
-    : labels_(std::move(labels)), records_(std::move(records)) {}
+IssueLog::IssueLog(std::vector<std::string> labels, std::vector<int> numbers,
+                   std::unique_ptr<IssueRecords> records)
+    : labels_(std::move(labels)), numbers_(std::move(numbers)), records_(std::move(records)) {}
 
 IssueLog::~IssueLog() = default;
 
@@ -64,7 +75,8 @@ void IssueLog::reset() noexcept { clear(records_->own()); }
 
 void IssueLog::check() {
   const std::uint64_t era = records_->own().era.load(std::memory_order_relaxed);
-  if (const auto problem = find_divergence(records_->exchange(), era, labels_)) {
+  if (const auto problem =
+          find_divergence(renumbered(records_->exchange(), numbers_), era, labels_)) {
     records_->leave();
     throw CommError(*problem);
   }
@@ -72,11 +84,16 @@ void IssueLog::check() {
 
 void IssueLog::waited(std::chrono::milliseconds) { check(); }
 
-std::string IssueLog::describe() { return describe_last(records_->exchange(), labels_); }
+std::string IssueLog::describe() {
+  return describe_last(renumbered(records_->exchange(), numbers_), labels_);
+}
 
-std::unique_ptr<IssueLog> make_issue_log(Communicator& comm, std::vector<std::string> labels) {
+std::unique_ptr<IssueLog> make_issue_log(Communicator& comm, std::vector<std::string> labels,
+                                         std::vector<int> numbers) {
   require_same_labels(comm, labels);
-  return std::make_unique<IssueLog>(std::move(labels), make_records(comm));
+  expect(numbers.empty() || numbers.size() == static_cast<std::size_t>(comm.size()),
+         "make_issue_log() needs a number for every rank or none");
+  return std::make_unique<IssueLog>(std::move(labels), std::move(numbers), make_records(comm));
 }
 
 }  // namespace sherd::comm
