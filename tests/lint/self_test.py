@@ -8,6 +8,7 @@ from pathlib import Path
 import function_length
 import kokkos_version
 import layers
+import named_tests
 import raw_api
 import source_tree
 import spack_recipe
@@ -139,6 +140,17 @@ class Words(Tree):
     def test_ordinary_text(self):
         self.write("src/a/a.cpp", 'f("${x}/home/"); // to do\n')
         self.assertEqual(words.check(self.root), [])
+
+
+class NamedTests(Tree):
+    def test_cases_of_both_kinds(self):
+        self.write("tests/a.cpp", "TEST_F(Norm,\n       IsGlobal) {}\n")
+        self.write("tests/a.py", "    def test_it(self):\n")
+        self.write(named_tests.PAGE, "Norm.IsGlobal, test_it\n")
+        self.assertEqual(named_tests.check(self.root), [])
+        for name in ("Norm.IsLocal", "test_other"):
+            self.write(named_tests.PAGE, name + "\n")
+            self.assert_refused(named_tests.check, name)
 
 
 class SpackRecipe(Tree):
