@@ -154,14 +154,17 @@ def run_outside(arguments):
          "--mount-proc", sys.executable, os.path.abspath(__file__), *arguments],
         env={**os.environ, INSIDE: "1"})
 
+    stopped_by = []
+
     def stop(number, _frame):
+        stopped_by.append(number)
         inside.kill()
-        inside.wait()
-        sys.exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
     code = inside.wait()
+    if stopped_by:
+        return 128 + stopped_by[0]
     return code if code >= 0 else 128 - code
 
 
