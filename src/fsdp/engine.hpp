@@ -55,6 +55,9 @@ class Engine : public ShardedParameters {
   void begin_update() override;
   void end_update(std::size_t shard) override;
   void zero_grad() override;
+  [[nodiscard]] Tensor make_state(const Shape& shape, DType dtype) override {
+    return plan_.allocate(plan_.offload.optimizer_state, shape, dtype);
+  }
 
  private:
   friend class UnshardWork;

@@ -151,7 +151,8 @@ class GroupMaker {
     set_.groups[group].buffers.push_back(set_.buffers.size());
     set_.buffers.push_back({GroupLayout(entries, pieces_, alignment_of(policy, kind.master)),
                             std::move(chosen), kind.trainable, group, kind.master,
-                            is_floating(kind.master) ? policy.param_dtype : kind.master});
+                            is_floating(kind.master) ? policy.param_dtype : kind.master,
+                            options_.offload.params});
   }
 
   nn::Module& root_;

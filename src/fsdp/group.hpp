@@ -21,7 +21,10 @@ struct FlatBuffer {
   DType master = DType::f32;   // what the optimizer keeps
   DType compute = DType::f32;  // what forward reads; the master itself where the two are equal
 
-  [[nodiscard]] bool rounded() const noexcept { return master != compute; }
+  bool apart = false;  // the master is kept apart although the dtypes are equal
+
+  /// Whether forward reads a copy of the master.
+  [[nodiscard]] bool rounded() const noexcept { return apart || master != compute; }
   [[nodiscard]] std::int64_t numel() const noexcept { return layout.buffer_numel(); }
   /// Bytes of the whole buffer as forward reads it.
   [[nodiscard]] std::size_t compute_bytes() const noexcept {

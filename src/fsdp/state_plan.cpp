@@ -80,7 +80,8 @@ StatePlan make_state_plan(const GroupSet& set, const FullyShardOptions& options,
                  .local_size = local_size,
                  .shared = shared,
                  .reshard_after_backward = options.reshard_after_backward,
-                 .accumulation = options.accumulation};
+                 .accumulation = options.accumulation,
+                 .offload = options.offload};
   plan.cut = plan.ranks() == 1 ? Level::whole : plan.row.optimizer;
 
   const std::size_t blocks = std::max<std::size_t>(set.groups.size(), 2) - 1;

@@ -31,6 +31,13 @@ struct StatePlan {
   std::size_t gather_ring = 1;  ///< slots beside the root's
   std::size_t reduction_ring = 1;
   Accumulation accumulation = Accumulation::reduce_each;
+  OffloadPolicy offload = {};
+
+  /// Memory for masters and main gradients (`offloaded` says whether they are asked to be apart).
+  [[nodiscard]] Tensor allocate(bool offloaded, const Shape& shape, DType dtype) const {
+    return offloaded && offload.allocate ? offload.allocate(shape, dtype)
+                                         : Tensor::zeros(shape, dtype);
+  }
 
   [[nodiscard]] int ranks() const noexcept { return nodes * local_size; }
   /// Whether the values a rank updates must go to the other nodes.

@@ -8,7 +8,7 @@ Optimizer::Optimizer(ShardedParameters& parameters, double learning_rate,
   for (const std::string& name : slots) {
     StateSlot& slot = state_[name];
     for (const ParameterShard& shard : parameters_.shards()) {
-      slot.push_back(Tensor::zeros(shard.parameter.shape(), shard.parameter.dtype()));
+      slot.push_back(parameters_.make_state(shard.parameter.shape(), shard.parameter.dtype()));
     }
   }
 }

@@ -22,6 +22,17 @@ struct GroupOverride {
   std::optional<ReshardAfterForward> reshard_after_forward = std::nullopt;
 };
 
+/// Where what a rank keeps between steps lives.
+struct OffloadPolicy {
+  /// Masters and main gradients live apart from what forward reads, in memory of `allocate`; the
+  /// optimizer refreshes forward's copy shard by shard. Costs that copy where dtypes are equal.
+  bool params = false;
+  bool optimizer_state = false;  ///< so does the optimizer's state
+  /// A zero-filled 1-D tensor the host can work on (pinned memory, a mapped file); default: host
+  /// memory.
+  std::function<Tensor(const Shape& shape, DType dtype)> allocate;
+};
+
 struct FullyShardOptions {
   ShardingStrategy strategy = ShardingStrategy::full_shard;
   MixedPrecisionPolicy mixed_precision;
@@ -31,7 +42,8 @@ struct FullyShardOptions {
                                        ///< last backward of a step
   int prefetch_depth = 1;              ///< groups gathered ahead, in both directions; 0 to 8
   int reduction_slots = 2;             ///< whole gradients on their way, beside the root's; 1 to 8
-  std::uint64_t seed = 0;              ///< of the initial values
+  OffloadPolicy offload;
+  std::uint64_t seed = 0;  ///< of the initial values
   /// Which modules become groups of their own; default: every element of a ModuleList. What no
   /// group claims is the root group.
   std::function<bool(const std::string& name, const nn::Module& module)> wrap;

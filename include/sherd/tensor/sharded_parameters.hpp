@@ -49,6 +49,10 @@ class ShardedParameters {
   virtual void begin_update() = 0;
   /// Called when shard i holds its new values; local.
   virtual void end_update(std::size_t shard) = 0;
+  /// Zero-filled memory for an optimizer's state of one shard; local.
+  [[nodiscard]] virtual Tensor make_state(const Shape& shape, DType dtype) {
+    return Tensor::zeros(shape, dtype);
+  }
   /// Forgets all gradients; local.
   virtual void zero_grad() = 0;
 

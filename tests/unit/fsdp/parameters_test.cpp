@@ -109,6 +109,42 @@ TEST(Ignored, StaysWholeAndIsSummedOverRanksWhenAsked) {
   }
 }
 
+TEST(Offload, ShardsLiveWhereTheyAreToldAndNothingElseChanges) {
+  for (const StrategyRow& strategy : kStrategies) {
+    for (const Grid& grid : kGrids) {
+      OddRun run;
+      run.grid = grid;
+      run.micro_batches = 4;
+      run.sharding.strategy = strategy.strategy;
+      const OddResult plain = testing::train_odd(run);
+      std::mutex mutex;
+      std::int64_t elements = 0;
+      run.sharding.offload = {true, true, [&](const Shape& shape, DType dtype) {
+                                const std::lock_guard lock(mutex);
+                                elements += shape.numel();
+                                return Tensor::zeros(shape, dtype);
+                              }};
+      const OddResult offloaded = testing::train_odd(run);
+      EXPECT_EQ(offloaded.loss, plain.loss) << strategy.name;
+      EXPECT_EQ(offloaded.parameters, plain.parameters) << strategy.name;
+      run_grid(grid, Memory::shared, [&](comm::MeshComms& comms) {
+        const std::int64_t before = elements;
+        comms.world->barrier();
+        ShardedModel model =
+            fully_shard(std::make_shared<OddModel>(run.model), comms, run.sharding);
+        const optim::AdamW optimizer(model.parameters());
+        comms.world->barrier();
+        // Master, gradient, two moments of everything a rank holds.
+        const MemoryReport memory = model.memory();
+        EXPECT_EQ(memory, model.plan().memory);
+        EXPECT_EQ(static_cast<std::size_t>(elements - before) * sizeof(float),
+                  4 * memory.parameters * static_cast<std::size_t>(grid.ranks()));
+        comms.world->barrier();
+      });
+    }
+  }
+}
+
 /// Adds table[0] (bytes, scaled) to its input.
 class ByteBlock : public nn::Module {
  public:
