@@ -5,6 +5,7 @@
 
 #include "sherd/autograd/functional.hpp"
 #include "sherd/autograd/variable.hpp"
+#include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/tensor/kernel/matmul.hpp"
 #include "sherd/tensor/memory_stats.hpp"
 #include "sherd/train/plan_activations.hpp"
@@ -26,6 +27,10 @@ nn::LlamaConfig model_of(int hidden, int inner, int layers, int heads, int kv_he
   model.vocab_size = vocab;
   model.head_dim = head_dim;
   return model;
+}
+
+bool has_native_bf16() {
+  return kernel::matmul_implementation(DType::bf16).find("through") == std::string::npos;
 }
 
 void step(nn::Llama& net, std::int64_t sequences, std::int64_t length) {
@@ -68,9 +73,7 @@ TEST(PlanActivations, EqualWhatAStepHolds) {
           model.tie_word_embeddings = tied;
           model.attention_bias = tied;
           model.mlp_bias = tied;
-          const bool native =
-              kernel::matmul_implementation(DType::bf16).find("through") == std::string::npos;
-          const ActivationInput input{model, 3, 40, dtype, mode, native};
+          const ActivationInput input{model, 3, 40, dtype, mode, has_native_bf16()};
           const ActivationPlan plan = plan_activations(input);
           places.insert(plan.peak_at);
           EXPECT_EQ(plan.peak, measured_peak(input))
@@ -84,6 +87,36 @@ TEST(PlanActivations, EqualWhatAStepHolds) {
   for (const char* place :
        {"backward of lm_head", "backward of layers.2 mlp", "backward of layers.0 self_attn"}) {
     EXPECT_EQ(places.count(place), 1U) << place << " was never the peak: cases are missing";
+  }
+}
+
+/// The engine adds nothing to activations: all it holds is in its own plan.
+TEST(PlanActivations, EqualWhatAStepOfTheEngineHolds) {
+  for (const auto mode : {std::optional<Recompute>(), std::optional(Recompute::reentrant),
+                          std::optional(Recompute::non_reentrant)}) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const ActivationInput input{
+          model_of(64, 176, 3, 4, 2, 500), 2, 24, dtype, mode, has_native_bf16()};
+      comm::MeshComms comms = comm::make_self_comms();
+      fsdp::FullyShardOptions options;
+      options.mixed_precision.param_dtype = dtype;
+      fsdp::ShardedModel model =
+          fully_shard(std::make_shared<nn::Llama>(input.model, mode), comms, options);
+      for (int again = 0; again < 2; ++again) {
+        model.parameters().zero_grad();
+        const std::size_t before = memory_stats().live_bytes;
+        reset_peak_bytes();
+        {
+          const Tensor tokens = Tensor::zeros({2, 24}, DType::i32);
+          const Tensor targets = Tensor::zeros({2, 24}, DType::i32);
+          const Variable loss = autograd::cross_entropy(model(Variable(tokens)), targets, 1.0);
+          model.backward(loss);
+        }
+        const std::size_t tables = again == 0 ? 0 : std::size_t{24} * 16 * 4;  // stay
+        EXPECT_EQ(memory_stats().peak_bytes - before + tables, plan_activations(input).peak)
+            << plan_activations(input).peak_at << " " << to_string(dtype);
+      }
+    }
   }
 }
 
