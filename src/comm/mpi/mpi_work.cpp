@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <thread>
 #include <utility>
 
 #include "comm/mpi/mpi_api.hpp"
@@ -13,6 +14,10 @@ namespace {
 
 /// Polls before the first time the core is left to others.
 constexpr int kPollsBeforeYield = 200;
+/// A wait that has lasted so long is for much data: the core is worth more to another rank than an
+/// early look. Socket buffers hold more than a fast link carries in a nap.
+constexpr std::chrono::milliseconds kYieldFor{5};
+constexpr std::chrono::microseconds kNap{50};
 
 }  // namespace
 
@@ -52,11 +57,16 @@ void MpiWork::wait() {
     if (polls < kPollsBeforeYield) {
       continue;
     }
-    sched_yield();
-    if (polls % 64 == 0 && watch.left().count() <= 0) {
+    polls = kPollsBeforeYield;
+    const std::chrono::milliseconds left = watch.left();
+    if (left.count() <= 0) {
       fail_incomplete(what_, timeout_);
     }
-    polls = polls >= (1 << 20) ? kPollsBeforeYield : polls;
+    if (timeout_ - left < kYieldFor) {
+      sched_yield();
+    } else {
+      std::this_thread::sleep_for(kNap);
+    }
   }
 }
 
