@@ -66,8 +66,8 @@ class GradMode {
   bool previous_;
 };
 
-/// Has `call` called between operations, forward and backward, on this thread for its lifetime: work
-/// in the background can be moved on from there. `call` must not run operations itself.
+/// Has `call` called between operations, forward and backward, on this thread for its lifetime:
+/// work in the background can be moved on from there. `call` must not run operations itself.
 class ScopedInterlude {
  public:
   explicit ScopedInterlude(std::function<void()> call);

@@ -25,7 +25,8 @@ struct ShardSegment {
 };
 
 /// One contiguous range of master parameters with its gradient, as the optimizer sees it. All 1-D
-/// and of equal numel; the gradient may be of a narrower dtype; `compute` is undefined where the master is what forward reads.
+/// and of equal numel; the gradient may be of a narrower dtype; `compute` is undefined where the
+/// master is what forward reads.
 struct ParameterShard {
   Tensor parameter;
   Tensor gradient;
