@@ -28,6 +28,8 @@ void add_plan_changes(CLI::App& plan, train::PlanChanges& changes) {
   plan.add_option("--sequence-length", changes.sequence_length, "Tokens of a sequence");
   plan.add_option("--micro-batch", changes.micro_batch, "Sequences per rank and forward");
   plan.add_option("--accumulate", changes.accumulate, "Micro-batches per step");
+  plan.add_option("--accumulation", changes.accumulation,
+                  "What travels for them: reduce_each, defer_all_reduce or no_sync");
 }
 
 void add_plan(CLI::App& app, Request& request) {

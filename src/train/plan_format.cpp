@@ -79,6 +79,18 @@ std::string_view to_text(fsdp::Collective collective) {
   return kNames[static_cast<std::size_t>(collective)];
 }
 
+std::string_view to_text(fsdp::Accumulation accumulation) {
+  constexpr std::string_view kNames[] = {"reduce_each", "defer_all_reduce", "no_sync"};
+  return kNames[static_cast<std::size_t>(accumulation)];
+}
+
+std::string_view checkpointing_text(const FsdpConfig& config) {
+  if (!config.activation_checkpointing) {
+    return "off";
+  }
+  return config.use_reentrant ? "reentrant" : "non_reentrant";
+}
+
 std::string fold_names(const std::vector<std::string>& names) {
   std::vector<std::string> order;
   std::map<std::string, std::set<int>> numbers;

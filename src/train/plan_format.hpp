@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sherd/fsdp/sharding_plan.hpp"
+#include "sherd/train/config.hpp"
 
 namespace sherd::train {
 
@@ -15,6 +16,9 @@ namespace sherd::train {
 [[nodiscard]] std::string_view to_text(fsdp::Phase phase);
 [[nodiscard]] std::string_view to_text(fsdp::LinkLevel level);
 [[nodiscard]] std::string_view to_text(fsdp::Collective collective);
+[[nodiscard]] std::string_view to_text(fsdp::Accumulation accumulation);
+/// "off", "reentrant", "non_reentrant"
+[[nodiscard]] std::string_view checkpointing_text(const FsdpConfig& config);
 
 /// "layers.0-79, root" for the names of 80 blocks and "".
 [[nodiscard]] std::string fold_names(const std::vector<std::string>& names);

@@ -6,6 +6,7 @@
 #include "sherd/base/check.hpp"
 #include "sherd/train/hf_config.hpp"
 #include "sherd/train/plan.hpp"
+#include "train/plan_format.hpp"
 #include "train/presets.hpp"
 
 namespace sherd::train {
@@ -42,6 +43,19 @@ void set_dtype(FsdpConfig& config, const std::string& dtype) {
   config.fp16 = dtype == "f16";
 }
 
+void set_accumulation(FsdpConfig& config, const std::string& mode) {
+  for (const fsdp::Accumulation known :
+       {fsdp::Accumulation::reduce_each, fsdp::Accumulation::defer_all_reduce,
+        fsdp::Accumulation::no_sync}) {
+    if (mode == to_text(known)) {
+      config.gradient_accumulation = known;
+      return;
+    }
+  }
+  throw ConfigError(fmt::format(
+      "--accumulation {} is unknown. Try: reduce_each, defer_all_reduce, or no_sync", mode));
+}
+
 void require_positive(const char* flag, const std::optional<std::int64_t>& value) {
   validate(!value || *value > 0, fmt::format("{} is {} (a step needs at least one). Try: {} 1",
                                              flag, value.value_or(0), flag));
@@ -56,6 +70,9 @@ void apply(const PlanChanges& changes, TrainConfig& config) {
   }
   if (changes.activation_checkpoint) {
     set_checkpointing(config.fsdp_config, *changes.activation_checkpoint);
+  }
+  if (changes.accumulation) {
+    set_accumulation(config.fsdp_config, *changes.accumulation);
   }
   require_positive("--sequence-length", changes.sequence_length);
   require_positive("--micro-batch", changes.micro_batch);

@@ -27,13 +27,11 @@ std::string header(const StepPlan& plan) {
       "types     compute {}, master {}, reduce {} in nodes and {} across, accumulate {}\n",
       to_string(policy.param_dtype), to_string(policy.master_dtype), to_string(policy.reduce()),
       to_string(policy.cross_reduce()), to_string(policy.accumulate()));
-  const FsdpConfig& fsdp = subject.config.fsdp_config;
   text += fmt::format(
-      "step      {} micro-batch(es) of {} x {} tokens per rank, activation checkpointing {}\n",
+      "step      {} micro-batch(es) of {} x {} tokens per rank{}, activation checkpointing {}\n",
       subject.micro_batches, subject.micro_batch_sequences, subject.config.data.sequence_length,
-      !fsdp.activation_checkpointing ? "off"
-      : fsdp.use_reentrant           ? "reentrant"
-                                     : "non_reentrant");
+      subject.micro_batches > 1 ? fmt::format(" ({})", to_text(plan.options.accumulation)) : "",
+      checkpointing_text(subject.config.fsdp_config));
   return text;
 }
 

@@ -30,6 +30,7 @@ struct PlanChanges {
   std::optional<std::int64_t> sequence_length = {};
   std::optional<std::int64_t> micro_batch = {};  ///< sequences
   std::optional<std::int64_t> accumulate = {};   ///< micro-batches per step
+  std::optional<std::string> accumulation = {};  ///< reduce_each, defer_all_reduce, no_sync
 };
 
 /// A model and how to train it, as far as a plan needs them.

@@ -83,6 +83,22 @@ TEST(Plan, HybridCutsOverANodeAndSendsLessAcross) {
   EXPECT_EQ(full.replicated.memory, plan.replicated.memory);
 }
 
+TEST(Plan, DeferringSendsAcrossOnce) {
+  const PlanShape shape{4, 8, true};
+  PlanChanges changes{.strategy = "HYBRID_SHARD", .accumulate = 1};
+  const StepPlan once = plan_preset("7b", changes, shape);
+  changes.accumulate = 4;
+  const StepPlan each = plan_preset("7b", changes, shape);
+  changes.accumulation = "defer_all_reduce";
+  const StepPlan deferred = plan_preset("7b", changes, shape);
+  const auto across = [](const StepPlan& plan) {
+    return plan.sharding.traffic.bytes(fsdp::LinkLevel::cross);
+  };
+  EXPECT_EQ(across(each), 4 * across(once));
+  EXPECT_EQ(across(deferred), across(once));
+  EXPECT_GT(deferred.sharding.memory.partial_gradients, 0U);
+}
+
 TEST(Plan, MicroBatchesAreThoseOfTheRankWithMost) {
   TrainConfig config = preset_plan_config("tiny");
   config.training.global_batch_size = 13;
@@ -121,6 +137,7 @@ TEST(Plan, RefusesWhatMakesNoSense) {
   refused({.sequence_length = 0});
   refused({.micro_batch = -1});
   refused({.accumulate = 0});
+  refused({.accumulation = "sometimes"});
   EXPECT_THROW((void)plan_preset("tiny", {}, {0, 1, true}), ConfigError);
   EXPECT_THROW((void)plan_preset("tiny", {}, {1 << 20, 1 << 20, true}), ConfigError);
 }
