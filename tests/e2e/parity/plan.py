@@ -50,6 +50,15 @@ class Plan(ReferenceTest):
         self.assertEqual(dry.stdout, plan.stdout)
         self.assertIn(f"{REFERENCE}/llama: ", plan.stdout)
 
+    if NP == 4:
+        def test_dry_run_sees_nodes(self):
+            self.reference_config()
+            dry = self.sherd("train", "run.yaml", "--dry-run", np=NP, env={"SHERD_TEST_NODES": "2"})
+            plan = self.sherd("plan", "run.yaml", "--nodes", 2, "--ranks-per-node", 2, np=0)
+            self.assertEqual(dry.stdout, plan.stdout)
+            dry = self.sherd("train", "run.yaml", "--dry-run", np=NP, env={"SHERD_TEST_NODES": "3"})
+            self.assertEqual((dry.returncode, dry.stdout), (2, ""))
+
 
 class PlanCommand(ReferenceTest):
     def test_exit_code_says_whether_it_fits(self):
