@@ -14,6 +14,18 @@ target_link_libraries(sherd_test_main PUBLIC GTest::gtest sherd_flags)
 add_library(sherd_test_main_mpi OBJECT ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
 target_link_libraries(sherd_test_main_mpi PUBLIC GTest::gtest sherd_flags sherd::runtime MPI::MPI_C)
 
+# GoogleTest's headers cost seconds a file: with SHERD_QUICK_TEST_BUILD they are parsed once for all test
+# programs, which are optimised less than what they test. An executable, because objects of libraries
+# are compiled with other flags.
+if(SHERD_QUICK_TEST_BUILD)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/test_pch.cpp" CONTENT "int main() {}\n")
+  add_executable(sherd_test_pch "${PROJECT_BINARY_DIR}/test_pch.cpp")
+  target_link_libraries(sherd_test_pch PRIVATE sherd_flags GTest::gmock)
+  target_compile_definitions(sherd_test_pch PRIVATE _GLIBCXX_ASSERTIONS)
+  target_compile_options(sherd_test_pch PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_precompile_headers(sherd_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
 function(sherd_add_test)
   cmake_parse_arguments(ARG "" "NAME;TIMEOUT;LABELS" "SOURCES;NP;LIBS;ENV" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -25,6 +37,10 @@ function(sherd_add_test)
                                                "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS
                              SHERD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  if(SHERD_QUICK_TEST_BUILD)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_precompile_headers(${target} REUSE_FROM sherd_test_pch)
+  endif()
   if(NOT ARG_NP)
     target_link_libraries(${target} PRIVATE sherd_test_main ${ARG_LIBS} GTest::gmock)
     add_test(NAME ${ARG_NAME} COMMAND ${target})
