@@ -101,21 +101,6 @@ void win_lock_all(MPI_Win window) {
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), "MPI_Win_lock_all");
 }
 
-DatatypeHandle type_contiguous(int count, MPI_Datatype type) {
-  MPI_Datatype raw = MPI_DATATYPE_NULL;
-  check(MPI_Type_contiguous(count, type, &raw), "MPI_Type_contiguous");
-  return DatatypeHandle(raw);
-}
-
-DatatypeHandle type_resized(MPI_Datatype type, std::size_t extent_bytes) {
-  MPI_Datatype raw = MPI_DATATYPE_NULL;
-  check(MPI_Type_create_resized(type, 0, static_cast<MPI_Aint>(extent_bytes), &raw),
-        "MPI_Type_create_resized");
-  DatatypeHandle resized(raw);
-  check(MPI_Type_commit(&raw), "MPI_Type_commit");
-  return resized;
-}
-
 MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(data, count, type, to, tag, comm, &request), "MPI_Isend");
@@ -125,15 +110,6 @@ MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int ta
 MPI_Request irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(data, count, type, from, tag, comm, &request), "MPI_Irecv");
-  return request;
-}
-
-MPI_Request iallgather(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                       int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm,
-                       &request),
-        "MPI_Iallgather");
   return request;
 }
 

@@ -36,16 +36,10 @@ void check(int code, const char* call, SourceLocation at = SourceLocation::curre
 [[nodiscard]] void* win_shared_query(MPI_Win window, int rank);
 void win_lock_all(MPI_Win window);
 
-[[nodiscard]] DatatypeHandle type_contiguous(int count, MPI_Datatype type);
-[[nodiscard]] DatatypeHandle type_resized(MPI_Datatype type, std::size_t extent_bytes);
-
 [[nodiscard]] MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int tag,
                                 MPI_Comm comm);
 [[nodiscard]] MPI_Request irecv(void* data, int count, MPI_Datatype type, int from, int tag,
                                 MPI_Comm comm);
-[[nodiscard]] MPI_Request iallgather(const void* send, int send_count, MPI_Datatype send_type,
-                                     void* receive, int receive_count, MPI_Datatype receive_type,
-                                     MPI_Comm comm);
 [[nodiscard]] MPI_Request ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 [[nodiscard]] MPI_Request ibarrier(MPI_Comm comm);
 /// The rank a message with `tag` has come from and not been received, or -1.
@@ -62,7 +56,6 @@ namespace nothrow {
 void comm_free(MPI_Comm comm) noexcept;
 void win_free(MPI_Win window) noexcept;
 void win_unlock_all(MPI_Win window) noexcept;
-void type_free(MPI_Datatype type) noexcept;
 /// Whether MPI is between its start and its end.
 [[nodiscard]] bool running() noexcept;
 }  // namespace nothrow

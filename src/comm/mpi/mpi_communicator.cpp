@@ -17,6 +17,25 @@ namespace {
 /// All ranks' contributions to a reduction together, up to which they are gathered whole.
 constexpr std::size_t kSmallGather = std::size_t{256} << 10;
 
+/// Everybody sends its piece of `full` to everybody. Sends are posted first: the peer's go-ahead
+/// for them and this rank's for the peer's then cross before either has much data in its socket. In
+/// the other order (that of MPI_Iallgather) a go-ahead may stand behind all the data of this rank,
+/// and the two directions take turns.
+void exchange_pieces(const Exchange& exchange, std::byte* full, std::size_t count,
+                     MpiWork::Requests& requests) {
+  const auto piece_of = [&](int rank) {
+    return full + static_cast<std::size_t>(rank) * count * exchange.width();
+  };
+  for (int i = 1; i < exchange.size(); ++i) {
+    const int to = (exchange.rank() + i) % exchange.size();
+    exchange.send(piece_of(exchange.rank()), count, to, requests);
+  }
+  for (int i = 1; i < exchange.size(); ++i) {
+    const int from = (exchange.rank() + exchange.size() - i) % exchange.size();
+    exchange.receive(piece_of(from), count, from, requests);
+  }
+}
+
 Work make_work(std::string what, std::vector<MpiWork::Stage> stages, std::size_t lag = 1) {
   if (stages.empty()) {
     return {};
@@ -48,30 +67,10 @@ Work MpiCommunicator::all_gather(const void* shard, void* full, std::size_t coun
   if (count == 0) {
     return {};
   }
-  const auto start = [=, this](MpiWork::Requests& requests) {
-    for (std::size_t begin = 0; begin < count; begin += max_elements_) {
-      gather_slice(to, begin, std::min(max_elements_, count - begin), count, dtype, requests);
-    }
+  const auto start = [=, exchange = next_exchange(dtype)](MpiWork::Requests& requests) {
+    exchange_pieces(exchange, to, count, requests);
   };
   return make_work(describe("all_gather", count, dtype), {start});
-}
-
-/// Elements [begin, begin+n) of every piece, in place.
-void MpiCommunicator::gather_slice(std::byte* full, std::size_t begin, std::size_t n,
-                                   std::size_t count, DType dtype,
-                                   MpiWork::Requests& requests) const {
-  const std::size_t width = size_of(dtype);
-  const auto elements = static_cast<int>(n);
-  if (n == count) {
-    requests.push_back(iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, full, elements,
-                                  type_of(dtype), comm_.get()));
-    return;
-  }
-  // One "element" of this type is a slice; the next one lies a whole piece further on.
-  const DatatypeHandle slice = type_contiguous(elements, type_of(dtype));
-  const DatatypeHandle spaced = type_resized(slice.get(), count * width);
-  requests.push_back(iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, full + begin * width, 1,
-                                spaced.get(), comm_.get()));
 }
 
 Work MpiCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
@@ -114,9 +113,9 @@ std::vector<MpiWork::Stage> MpiCommunicator::small_all_reduce_stages(const std::
   const auto part_of = [=](int rank) {
     return staging.get() + bytes * static_cast<std::size_t>(rank);
   };
-  const auto gather = [=, this](MpiWork::Requests& requests) {
-    copy_bytes(part_of(rank_), in, bytes);
-    gather_slice(staging.get(), 0, count, count, dtype, requests);
+  const auto gather = [=, exchange = next_exchange(dtype)](MpiWork::Requests& requests) {
+    copy_bytes(part_of(exchange.rank()), in, bytes);
+    exchange_pieces(exchange, staging.get(), count, requests);
   };
   const auto add = [=, size = size_](MpiWork::Requests&) {
     std::vector<const void*> inputs;
@@ -147,12 +146,12 @@ std::vector<MpiWork::Stage> MpiCommunicator::all_reduce_stages(const std::byte* 
   stages.emplace_back([=](MpiWork::Requests& requests) {
     const auto mine = static_cast<std::size_t>(exchange.rank());
     for (int i = 1; i < exchange.size(); ++i) {
-      const int from = (exchange.rank() + exchange.size() - i) % exchange.size();
-      exchange.receive(part_of(from), parts.size(static_cast<std::size_t>(from)), from, requests);
-    }
-    for (int i = 1; i < exchange.size(); ++i) {
       const int to = (exchange.rank() + i) % exchange.size();
       exchange.send(part_of(exchange.rank()), parts.size(mine), to, requests);
+    }
+    for (int i = 1; i < exchange.size(); ++i) {
+      const int from = (exchange.rank() + exchange.size() - i) % exchange.size();
+      exchange.receive(part_of(from), parts.size(static_cast<std::size_t>(from)), from, requests);
     }
   });
   return stages;

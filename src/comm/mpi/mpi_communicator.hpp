@@ -57,8 +57,6 @@ class MpiCommunicator final : public Communicator, public MpiBased {
 
  private:
   [[nodiscard]] Exchange next_exchange(DType dtype);
-  void gather_slice(std::byte* full, std::size_t begin, std::size_t n, std::size_t count,
-                    DType dtype, MpiWork::Requests& requests) const;
   [[nodiscard]] std::vector<MpiWork::Stage> small_all_reduce_stages(const std::byte* in,
                                                                     std::byte* out,
                                                                     std::size_t count, DType dtype,

@@ -22,11 +22,4 @@ struct WindowTraits {
 };
 using WindowHandle = UniqueHandle<WindowTraits>;
 
-struct DatatypeTraits {
-  using Raw = MPI_Datatype;
-  static Raw null() { return MPI_DATATYPE_NULL; }
-  static void close(Raw raw) noexcept;
-};
-using DatatypeHandle = UniqueHandle<DatatypeTraits>;
-
 }  // namespace sherd::comm::mpi

@@ -31,8 +31,6 @@ void win_unlock_all(MPI_Win window) noexcept {
   report(MPI_Win_unlock_all(window), "MPI_Win_unlock_all");
 }
 
-void type_free(MPI_Datatype type) noexcept { report(MPI_Type_free(&type), "MPI_Type_free"); }
-
 bool running() noexcept {
   int started = 0;
   int ended = 0;
@@ -53,12 +51,6 @@ void WindowTraits::close(Raw raw) noexcept {
   if (may_close()) {
     nothrow::win_unlock_all(raw);
     nothrow::win_free(raw);
-  }
-}
-
-void DatatypeTraits::close(Raw raw) noexcept {
-  if (nothrow::running()) {
-    nothrow::type_free(raw);
   }
 }
 

@@ -33,12 +33,12 @@ class Reduction {
   void start(std::size_t segment, MpiWork::Requests& requests) {
     const std::size_t begin = segment * segment_;
     for (int i = 1; i < exchange_.size(); ++i) {
-      const int from = (exchange_.rank() + exchange_.size() - i) % exchange_.size();
-      exchange_.receive(staged(segment, from), length(exchange_.rank(), begin), from, requests);
-    }
-    for (int i = 1; i < exchange_.size(); ++i) {
       const int to = (exchange_.rank() + i) % exchange_.size();
       exchange_.send(mine(to, begin), length(to, begin), to, requests);
+    }
+    for (int i = 1; i < exchange_.size(); ++i) {
+      const int from = (exchange_.rank() + exchange_.size() - i) % exchange_.size();
+      exchange_.receive(staged(segment, from), length(exchange_.rank(), begin), from, requests);
     }
   }
 
