@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sherd/autograd/function.hpp"
 #include "sherd/autograd/functional.hpp"
 #include "sherd/nn/layers.hpp"
 #include "sherd/nn/module.hpp"
@@ -15,7 +17,9 @@ namespace sherd::testing {
 /// parameter without elements and, if asked, a frozen first layer.
 class OddBlock : public nn::Module {
  public:
-  OddBlock(std::int64_t dim, std::int64_t hidden, bool freeze_first) {
+  OddBlock(std::int64_t dim, std::int64_t hidden, bool freeze_first,
+           std::optional<autograd::Recompute> recompute = std::nullopt)
+      : recompute_(recompute) {
     first_ = register_module("first", std::make_shared<nn::Linear>(dim, hidden, true, 0.3));
     second_ = register_module("second", std::make_shared<nn::Linear>(hidden, dim, false, 0.3));
     nothing_ = register_parameter("nothing", {0, 3}, nn::InitSpec::zeros());
@@ -26,11 +30,18 @@ class OddBlock : public nn::Module {
   }
 
   nn::Variable forward(const nn::Variable& x) override {
+    return recompute_ ? autograd::checkpoint([this](const nn::Variable& y) { return body(y); }, x,
+                                             *recompute_)
+                      : body(x);
+  }
+
+ private:
+  nn::Variable body(const nn::Variable& x) const {
     const auto hidden = autograd::activation(kernel::Activation::tanh, (*first_)(x));
     return autograd::add(x, (*second_)(hidden));
   }
 
- private:
+  std::optional<autograd::Recompute> recompute_;
   std::shared_ptr<nn::Linear> first_;
   std::shared_ptr<nn::Linear> second_;
   nn::Variable nothing_;
@@ -41,6 +52,7 @@ struct OddModelOptions {
   std::vector<std::int64_t> hidden = {7, 3, 11};
   bool freeze = false;                         ///< the first layer of every block
   std::vector<std::size_t> order = {0, 1, 2};  ///< blocks forward runs, may repeat or leave out
+  std::optional<autograd::Recompute> recompute = std::nullopt;  ///< activation checkpointing
 };
 
 /// Input layer, a list of blocks of different sizes, output layer, an unused parameter.
@@ -50,7 +62,8 @@ class OddModel : public nn::Module {
     in_ = register_module("in", std::make_shared<nn::Linear>(4, options_.dim, true, 0.5));
     blocks_ = std::make_shared<nn::ModuleList>();
     for (const std::int64_t hidden : options_.hidden) {
-      blocks_->push_back(std::make_shared<OddBlock>(options_.dim, hidden, options_.freeze));
+      blocks_->push_back(
+          std::make_shared<OddBlock>(options_.dim, hidden, options_.freeze, options_.recompute));
     }
     register_module("blocks", blocks_);
     out_ = register_module("out", std::make_shared<nn::Linear>(options_.dim, 3, true, 0.5));

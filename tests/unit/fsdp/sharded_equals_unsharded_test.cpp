@@ -164,6 +164,18 @@ TEST_P(ShardedEqualsUnsharded, ReusedSkippedAndReorderedBlocks) {
   expect_same(train_odd(changing), train_odd(oracle_of(changing)), 1e-12);
 }
 
+TEST_P(ShardedEqualsUnsharded, CheckpointedBlocksReusedAndReordered) {
+  for (const auto mode : {autograd::Recompute::reentrant, autograd::Recompute::non_reentrant}) {
+    OddRun checkpointed = run();
+    checkpointed.model.recompute = mode;
+    checkpointed.orders = {{0, 1, 2}, {1, 1, 0}};
+    checkpointed.steps = 2;
+    OddRun oracle = oracle_of(checkpointed);
+    oracle.model.recompute = std::nullopt;
+    expect_same(train_odd(checkpointed), train_odd(oracle), 1e-12);
+  }
+}
+
 TEST_P(ShardedEqualsUnsharded, AnyPrefetchDepth) {
   for (const int depth : {0, 2, 5}) {
     OddRun deep = run();
