@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "sherd/autograd/functional.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/train/trainer.hpp"
+#include "train/test_divergence.hpp"
 
 namespace sherd::train {
 namespace {
@@ -74,18 +76,25 @@ int TrainingRun::run() {
 double TrainingRun::forward_backward() {
   const std::int64_t sequences = config_.training.global_batch_size;
   const SequenceRange share = rank_share(sequences, runtime_.size(), runtime_.rank());
-  const std::int64_t most = rank_share(sequences, runtime_.size(), 0).count;
   const std::int64_t micro = config_.training.micro_batch_size;
-  const double weight = 1.0 / static_cast<double>(sequences * config_.data.sequence_length);
+  const Divergence told = told_to_diverge(runtime_.rank(), step_ + 1);
+  const std::int64_t most = rank_share(sequences, runtime_.size(), 0).count +
+                            (told == Divergence::extra_micro_batch ? micro : 0);
+  const double weight = told == Divergence::nan
+                            ? std::numeric_limits<double>::quiet_NaN()
+                            : 1.0 / static_cast<double>(sequences * config_.data.sequence_length);
   double loss_sum = 0.0;
   // Every rank makes as many forwards as the one with most sequences; some of them empty.
   for (std::int64_t done = 0; done < most; done += micro) {
     const std::int64_t count = std::clamp<std::int64_t>(share.count - done, 0, micro);
     const Batch batch = data_->batch(step_, {share.first + std::min(done, share.count), count});
     throw_if_told(runtime_.rank(), step_ + 1);
+    const autograd::Variable tokens(batch.tokens);
     // The logits are held by the loss alone, so that their gradient can take their place.
     const autograd::Variable loss = autograd::cross_entropy(
-        (*model_)(autograd::Variable(batch.tokens)), batch.targets, weight * loss_scale());
+        told == Divergence::skip_layer ? forward_without_a_layer(*model_, tokens)
+                                       : (*model_)(tokens),
+        batch.targets, weight * loss_scale());
     loss_sum += *loss.data().data<double>() / loss_scale();
     model_->set_is_last_backward(done + micro >= most);
     model_->backward(loss);
