@@ -167,7 +167,6 @@ std::vector<Case> cases() {
     }
   }
   // Memory of their own: what may collide are a rank and its own operations.
-  all.emplace_back(Grid{2, 2}, Memory::separate, ShardingStrategy::full_shard);
   all.emplace_back(Grid{2, 2}, Memory::separate, ShardingStrategy::hybrid_shard);
   return all;
 }
@@ -190,7 +189,7 @@ TEST_P(SlotHazards, NoneWhateverIsKeptOrAccumulated) {
       continue;  // refused, as another test shows
     }
     one.run.sharding.accumulation = mode;
-    one.run.micro_batches = mode == Accumulation::reduce_each ? 2 : 3;
+    one.run.micro_batches = mode == Accumulation::no_sync ? 3 : 2;
     std::optional<Outcome> first;
     for (const ReshardAfterForward reshard :
          {ReshardAfterForward::by_strategy, ReshardAfterForward::never,
