@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <utility>
 
 #include "sherd/base/error.hpp"
 #include "sherd/comm/wait_observer.hpp"
@@ -19,7 +20,32 @@ WaitObserver*& observer_of_this_thread() noexcept {
   return observer;
 }
 
+const std::function<void()>*& progress_of_this_thread() noexcept {
+  thread_local const std::function<void()>* progress = nullptr;
+  return progress;
+}
+
 }  // namespace
+
+ScopedWaitProgress::ScopedWaitProgress(const std::function<void()>& call) noexcept
+    : previous_(std::exchange(progress_of_this_thread(), &call)) {}
+
+ScopedWaitProgress::~ScopedWaitProgress() { progress_of_this_thread() = previous_; }
+
+bool progress_while_waiting() {
+  const std::function<void()>* progress = std::exchange(progress_of_this_thread(), nullptr);
+  if (progress == nullptr) {
+    return false;
+  }
+  try {
+    (*progress)();
+  } catch (...) {
+    progress_of_this_thread() = progress;
+    throw;
+  }
+  progress_of_this_thread() = progress;
+  return true;
+}
 
 ScopedWaitObserver::ScopedWaitObserver(WaitObserver& observer) noexcept
     : previous_(observer_of_this_thread()) {
@@ -39,6 +65,12 @@ std::chrono::milliseconds WaitWatch::left() {
     observer->waited(std::chrono::duration_cast<std::chrono::milliseconds>(now - start_));
   }
   return std::chrono::ceil<std::chrono::milliseconds>(start_ + timeout_ - now);
+}
+
+void ask_observer() {
+  if (WaitObserver* observer = observer_of_this_thread(); observer != nullptr) {
+    observer->waited(std::chrono::milliseconds(0));
+  }
 }
 
 std::string what_others_do() {

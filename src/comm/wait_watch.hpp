@@ -22,6 +22,12 @@ class WaitWatch {
   std::chrono::milliseconds timeout_;
 };
 
+/// Has this thread's observer look at the other ranks at once. Throws what it throws.
+void ask_observer();
+
+/// Runs what this thread wants done while it waits; false when that is nothing.
+bool progress_while_waiting();
+
 /// What this thread's observer says of the other ranks, to be added to a message; may be empty.
 /// Never throws what the observer throws.
 [[nodiscard]] std::string what_others_do();

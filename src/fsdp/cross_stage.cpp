@@ -75,7 +75,6 @@ void CrossStage::send(Slot& slot) {
   const Tensor mine = result(slot);
   const auto count = static_cast<std::size_t>(mine.numel());
   const std::size_t bytes = count * size_of(sum.dtype());
-  slot.busy = true;
   if (plan_.cut == Level::world) {
     traffic_.add(LinkLevel::cross, Collective::reduce_scatter, at_.nodes, bytes);
     slot.work = comms_.cross->reduce_scatter(sum.raw(), mine.raw(), count, sum.dtype(),
@@ -85,6 +84,7 @@ void CrossStage::send(Slot& slot) {
     slot.work =
         comms_.cross->all_reduce(sum.raw(), sum.raw(), count, sum.dtype(), comm::ReduceOp::sum);
   }
+  slot.busy = true;  // only now: poll() may run inside a collective that blocks
 }
 
 void CrossStage::finish(Slot& slot, MainGradients& to) {

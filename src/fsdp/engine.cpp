@@ -51,7 +51,10 @@ nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
 }
 
 Engine::Attention::Attention(Engine& engine)
-    : interlude_([&engine] { engine.poll(); }), waits_(engine.issued_log_->observer()) {}
+    : poll_([&engine] { engine.poll(); }),
+      interlude_(poll_),
+      progress_(poll_),
+      waits_(engine.issued_log_->observer()) {}
 
 void Engine::poll() {
   store_->poll();
@@ -140,6 +143,7 @@ void Engine::prefetch_around(std::size_t group, bool forward) {
 }
 
 void Engine::unshard(std::size_t group) {
+  gradients_synchronised_ = false;  // the next update must wait until all ranks have read this
   if (unsharded_[group]) {
     return;
   }
@@ -240,6 +244,7 @@ void Engine::after_backward(std::size_t group) {
 
 void Engine::begin_update() {
   const Attention attention(*this);
+  issued_log_->update();
   store_->finish();
   if (!gradients_synchronised_) {
     reducer_->finish_all();

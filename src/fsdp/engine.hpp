@@ -69,7 +69,9 @@ class Engine : public ShardedParameters {
     explicit Attention(Engine& engine);
 
    private:
+    std::function<void()> poll_;
     autograd::ScopedInterlude interlude_;
+    comm::ScopedWaitProgress progress_;
     comm::ScopedWaitObserver waits_;
   };
 

@@ -20,7 +20,10 @@ class UnshardWork final : public comm::WorkState {
     wait();
     return true;
   }
-  void wait() override { engine_.unshard(group_); }
+  void wait() override {
+    const Engine::Attention attention(engine_);
+    engine_.unshard(group_);
+  }
 
  private:
   Engine& engine_;

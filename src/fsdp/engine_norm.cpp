@@ -87,6 +87,7 @@ std::optional<NonFinite> Engine::locate(const NonFiniteWatch::Place& place) cons
 
 double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type) {
   const Attention attention(*this);
+  issued_log_->norm();
   reducer_->finish_all();
   Exchange mine{norm_part(*reducer_, set_, type),
                 values != nullptr ? values->loss : 0.0,

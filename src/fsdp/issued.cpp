@@ -9,9 +9,9 @@
 namespace sherd::fsdp {
 namespace {
 
-/// In the order Issued counts in: backward, then two a group.
+/// In the order Issued counts in: what concerns the whole model, then two a group.
 std::vector<std::string> labels_of(const GroupSet& set) {
-  std::vector<std::string> labels{"backward"};
+  std::vector<std::string> labels{"backward", "clip_grad_norm", "update"};
   for (std::size_t g = 0; g < set.groups.size(); ++g) {
     labels.push_back(group_label("all_gather", set, g));
     labels.push_back(group_label("reduce_scatter", set, g));

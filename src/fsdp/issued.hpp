@@ -16,9 +16,12 @@ class Issued {
   /// Collective. `numbers`: what messages call each rank of `world`.
   Issued(comm::Communicator& world, const GroupSet& set, std::vector<int> numbers);
 
-  void gather(std::size_t group) noexcept { log_->add(2 * group + 1); }
-  void reduction(std::size_t group) noexcept { log_->add(2 * group + 2); }
   void backward() noexcept { log_->add(0); }
+  /// Where all ranks wait for each other: one that does more or fewer micro-batches is found out.
+  void norm() noexcept { log_->add(1); }
+  void update() noexcept { log_->add(2); }
+  void gather(std::size_t group) noexcept { log_->add(2 * group + 3); }
+  void reduction(std::size_t group) noexcept { log_->add(2 * group + 4); }
 
   [[nodiscard]] std::uint64_t hash() const noexcept { return log_->hash(); }
   [[nodiscard]] comm::WaitObserver& observer() const noexcept { return *log_; }

@@ -59,10 +59,10 @@ class RingStore : public ParameterStore {
     slot.group = group;
     slot.version = versions_[group];
     slot.given_back = false;
-    slot.arriving = true;
     for (const std::size_t b : set_.groups[group].buffers) {
       fetch(slot, b);
     }
+    slot.arriving = true;  // only now: poll() may run inside a collective that blocks
   }
 
   Tensor whole(std::size_t buffer) override {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 namespace sherd::comm {
@@ -33,6 +34,21 @@ class ScopedWaitObserver {
 
  private:
   WaitObserver* previous_;
+};
+
+/// Has `call` called again and again while this thread waits on an epoch board or in a collective
+/// over shared memory, until the scope ends, in place of the one before: a rank that waits for its
+/// node must go on serving the other nodes. Local; `call` must outlive the scope and must not start
+/// a collective.
+class ScopedWaitProgress {
+ public:
+  explicit ScopedWaitProgress(const std::function<void()>& call) noexcept;
+  ~ScopedWaitProgress();
+  ScopedWaitProgress(const ScopedWaitProgress&) = delete;
+  ScopedWaitProgress& operator=(const ScopedWaitProgress&) = delete;
+
+ private:
+  const std::function<void()>* previous_;
 };
 
 }  // namespace sherd::comm

@@ -98,7 +98,8 @@ class ShardedModel {
   [[nodiscard]] std::vector<nn::NamedParameter> ignored_parameters() const;
 
   /// "model.<name>" for every parameter: views of this rank's master shards. Local. After writing
-  /// to them call parameters_changed().
+  /// to them call parameters_changed();
+  /// write only when no rank is in a forward (they may share this memory).
   [[nodiscard]] dtensor::StateDict state_dict();
   void parameters_changed();
 

@@ -18,6 +18,8 @@ namespace {
 
 /// A sleeper looks up this often whether another rank has failed.
 constexpr std::chrono::milliseconds kNap{100};
+/// And this often after work in the background.
+constexpr std::chrono::milliseconds kShortNap{1};
 constexpr int kSpinsWithOwnCore = 20000;  // under a millisecond; waking an idle core costs more
 constexpr int kSpinsWhenCrowded = 100;
 constexpr int kYields = 2;
@@ -101,7 +103,8 @@ Waited wait_for(const EpochCell& cell, std::uint64_t epoch, const Patience& pati
     if (left.count() <= 0) {
       return Waited::timed_out;
     }
-    sleep_until_changed(cell, epoch, std::min(left, kNap));
+    const bool busy = progress_while_waiting();
+    sleep_until_changed(cell, epoch, std::min(left, busy ? kShortNap : kNap));
   }
   return Waited::reached;
 }

@@ -17,6 +17,7 @@ Peers::Peers(std::shared_ptr<SharedTeam> team)
 
 void Peers::fail(Waited why, const std::string& missing, const std::string& what) const {
   if (why == Waited::rank_failed) {
+    ask_observer();  // it may have failed because ranks went different ways: then all say that
     throw CommError(fmt::format("rank {} has failed while rank {} was in {}",
                                 team_->failed().load() - 1, rank_, what));
   }

@@ -66,6 +66,12 @@ class Divergence(ReferenceTest):
             self.assertEqual(others, "all_gather(layers.0)")
         self.everywhere(test)
 
+    def test_a_rank_runs_an_extra_micro_batch(self):
+        def test(np, env):
+            _, others = self.diverge("extra_micro_batch", np, env)
+            self.assertEqual(others, "clip_grad_norm")
+        self.everywhere(test)
+
     def test_a_rank_throws(self):
         def test(np, env):
             code, output = self.fail(np, {**env, "SHERD_TEST_THROW": f"{GUILTY}:{STEP}"})

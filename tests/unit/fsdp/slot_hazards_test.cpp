@@ -72,7 +72,8 @@ class AuditedParameters : public ShardedParameters {
 
 struct Hazards {
   OddRun run;
-  Trip trip = Trip::no;  ///< in the second step, which is then done again
+  Trip trip = Trip::no;     ///< in the second step, which is then done again
+  bool look_first = false;  ///< a forward without gradients between the norm and the update
   Deafness deaf = {};
 };
 
@@ -108,6 +109,9 @@ void train_one(const Hazards& hazards, int rank, TrippingModel& net, ShardedMode
         result.loss.push_back(values.loss);
         result.norm.push_back(norm);
       }
+    }
+    if (hazards.look_first) {
+      look(model);
     }
     optimizer.step();
     look(model);
@@ -215,6 +219,12 @@ TEST_P(SlotHazards, NoneAfterAnError) {
     one.trip = trip;
     expect_clean(train(one, 11), without.result, trip == Trip::forward ? "forward" : "backward");
   }
+}
+
+TEST_P(SlotHazards, NoneWhereAForwardComesBetweenNormAndUpdate) {
+  Hazards one = hazards();
+  one.look_first = true;
+  expect_clean(train(one, 17), train(one, 0).result, "looked");
 }
 
 TEST_P(SlotHazards, NoneWithNarrowParametersAndGradients) {
