@@ -32,18 +32,18 @@ ScopedWaitProgress::ScopedWaitProgress(const std::function<void()>& call) noexce
 
 ScopedWaitProgress::~ScopedWaitProgress() { progress_of_this_thread() = previous_; }
 
+WithoutProgress::WithoutProgress() noexcept
+    : previous_(std::exchange(progress_of_this_thread(), nullptr)) {}
+
+WithoutProgress::~WithoutProgress() { progress_of_this_thread() = previous_; }
+
 bool progress_while_waiting() {
-  const std::function<void()>* progress = std::exchange(progress_of_this_thread(), nullptr);
+  const std::function<void()>* progress = progress_of_this_thread();
   if (progress == nullptr) {
     return false;
   }
-  try {
-    (*progress)();
-  } catch (...) {
-    progress_of_this_thread() = progress;
-    throw;
-  }
-  progress_of_this_thread() = progress;
+  const WithoutProgress not_again;
+  (*progress)();
   return true;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 namespace sherd::comm {
@@ -27,6 +28,19 @@ void ask_observer();
 
 /// Runs what this thread wants done while it waits; false when that is nothing.
 bool progress_while_waiting();
+
+/// Leaves that out until the scope ends: where waiting for an operation could come back to the same
+/// operation.
+class WithoutProgress {
+ public:
+  WithoutProgress() noexcept;
+  ~WithoutProgress();
+  WithoutProgress(const WithoutProgress&) = delete;
+  WithoutProgress& operator=(const WithoutProgress&) = delete;
+
+ private:
+  const std::function<void()>* previous_;
+};
 
 /// What this thread's observer says of the other ranks, to be added to a message; may be empty.
 /// Never throws what the observer throws.

@@ -1,7 +1,11 @@
 #include "sherd/comm/issue_log.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
+#include "comm/issue/divergence.hpp"
 #include "comm/issue/issue_records.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "sherd/base/check.hpp"
@@ -31,6 +35,13 @@ void require_same_labels(Communicator& comm, const std::vector<std::string>& lab
   validate(lowest_and_negated_highest[0] == -lowest_and_negated_highest[1],
            "the ranks do not have the same operations to issue (they have built different models). "
            "Try: the same configuration on all ranks");
+}
+
+constexpr std::chrono::seconds kHearing{1};
+
+bool all_heard(const IssueHistories& histories) {
+  return std::all_of(histories.begin(), histories.end(),
+                     [](const auto& history) { return history.has_value(); });
 }
 
 /// By the numbers the ranks are called by.
@@ -75,11 +86,19 @@ void IssueLog::reset() noexcept { clear(records_->own()); }
 
 void IssueLog::check() {
   const std::uint64_t era = records_->own().era.load(std::memory_order_relaxed);
-  if (const auto problem =
-          find_divergence(renumbered(records_->exchange(), numbers_), era, labels_)) {
-    records_->leave();
-    throw CommError(*problem);
+  auto histories = records_->exchange();
+  if (!find_divergence(renumbered(histories, numbers_), era, labels_)) {
+    return;
   }
+  // Proven. The others get a moment to be heard, too, so that all ranks name the same ones.
+  const auto deadline = std::chrono::steady_clock::now() + kHearing;
+  while (!all_heard(histories) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    histories = records_->exchange();
+  }
+  records_->leave();
+  throw CommError(find_divergence(renumbered(std::move(histories), numbers_), era, labels_)
+                      .value_or("the ranks have gone different ways"));
 }
 
 void IssueLog::waited(std::chrono::milliseconds) { check(); }

@@ -62,6 +62,7 @@ void ProgressThread::wait(const Ticket& ticket, const std::string& what,
   };
   if (ticket.done.epoch.load(std::memory_order_acquire) == 0) {
     const Awaited awaited(*this);
+    const WithoutProgress alone;  // this very operation may be among what is in the background
     if (wait_for(ticket.done, 1, {kSpins, timeout, &nobody_failed}) != Waited::reached) {
       fail_incomplete(what, timeout);
     }
