@@ -81,7 +81,7 @@ void Engine::recover() noexcept {
     }
     store_->finish();
   } catch (const std::exception& error) {
-    log::error(std::string("after an error, giving the groups back failed too: ") + error.what());
+    log::info(std::string("after an error, giving the groups back failed too: ") + error.what());
   }
 }
 
@@ -245,6 +245,7 @@ void Engine::after_backward(std::size_t group) {
 void Engine::begin_update() {
   const Attention attention(*this);
   issued_log_->update();
+  reshard_all();  // what a forward nobody differentiated has kept
   store_->finish();
   if (!gradients_synchronised_) {
     reducer_->finish_all();
@@ -274,6 +275,7 @@ void Engine::set_loss_scale(double scale) {
 }
 
 void Engine::parameters_changed() {
+  reshard_all();
   for (std::size_t b = 0; b < set_.buffers.size(); ++b) {
     if (store_->compute(b).defined()) {
       convert(store_->master(b), store_->compute(b));

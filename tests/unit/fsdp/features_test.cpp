@@ -239,6 +239,30 @@ TEST(Groups, AnotherWayInRunsBlocksAndRootParameters) {
              });
 }
 
+TEST(Groups, AForwardNobodyDifferentiatesKeepsNoOldValues) {
+  for (const Memory memory : {Memory::shared, Memory::separate}) {
+    for (const StrategyRow& strategy : kStrategies) {
+      OddRun run = run_of({2, 2}, strategy.strategy);
+      run.memory = memory;
+      const OddResult oracle = testing::train_odd(run);
+      with_model(
+          run.grid, run.sharding,
+          [&](int rank, ShardedModel& model, OddModel&) {
+            const auto optimizer = testing::odd_optimizer(run, model);
+            for (int step = 0; step < run.steps; ++step) {
+              optimizer->zero_grad();
+              StepValues values{testing::odd_step(run, model, step, rank), 0.0};
+              static_cast<void>(model.clip_grad_norm(run.max_norm, &values));
+              EXPECT_EQ(values.loss, oracle.loss[static_cast<std::size_t>(step)]) << strategy.name;
+              static_cast<void>(model(rows(1)));  // with a graph that is dropped
+              optimizer->step();
+            }
+          },
+          memory);
+    }
+  }
+}
+
 TEST(Accumulation, OneTimesEightEqualsEightTimesOne) {
   for (const StrategyRow& strategy : kStrategies) {
     OddRun eight = run_of({1, 8}, strategy.strategy);
