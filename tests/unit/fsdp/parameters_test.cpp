@@ -26,6 +26,15 @@ std::vector<double> values_of(const Tensor& tensor) {
   return {wide.span<double>().begin(), wide.span<double>().end()};
 }
 
+void collect_all(ShardedModel& model, comm::Communicator& world, std::mutex& mutex,
+                 OddResult& into) {
+  {
+    const std::lock_guard lock(mutex);
+    testing::collect(model, into);
+  }
+  world.barrier();
+}
+
 /// Trains two steps frozen and two with everything trainable.
 OddResult train_and_unfreeze(const Grid& grid, Memory memory, ShardingStrategy strategy) {
   OddRun run;
@@ -34,13 +43,17 @@ OddResult train_and_unfreeze(const Grid& grid, Memory memory, ShardingStrategy s
   run.sharding.strategy = strategy;
   run.sharding.mixed_precision = kF64;
   OddResult result;
+  OddResult before;
+  OddResult after;
   std::mutex mutex;
   run_grid(grid, memory, [&](comm::MeshComms& comms) {
     ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms, run.sharding);
     auto optimizer = testing::odd_optimizer(run, model);
     for (int step = 0; step < 4; ++step) {
       if (step == 2) {
+        collect_all(model, *comms.world, mutex, before);
         model.set_requires_grad([](const std::string&) { return true; });
+        collect_all(model, *comms.world, mutex, after);
         optimizer = testing::odd_optimizer(run, model);
       }
       optimizer->zero_grad();
@@ -55,6 +68,8 @@ OddResult train_and_unfreeze(const Grid& grid, Memory memory, ShardingStrategy s
     const std::lock_guard lock(mutex);
     testing::collect(model, result);
   });
+  EXPECT_FALSE(before.parameters.empty());
+  EXPECT_EQ(before.parameters, after.parameters);
   return result;
 }
 
