@@ -16,9 +16,20 @@ def registered(build):
     return set(re.findall(r"^\s*Test\s+#\d+: (\S+)", output, re.M))
 
 
+def can_make_nodes():
+    """Whether this user may make the namespaces that tests/cluster needs, as its CMakeLists.txt asks."""
+    try:
+        return subprocess.run(["unshare", "--mount", "--uts", "--net", "--pid", "--fork", "true"],
+                              capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 def check(root):
     now = registered(os.environ["SHERD_BUILD_FOLDER"])
     listed = set((root / LIST).read_text(encoding="utf-8").split())
+    if not can_make_nodes():
+        listed = {name for name in listed if not name.startswith("cluster.")}
     advice = f"Try: python3 tests/lint/registered_tests.py . {os.environ['SHERD_BUILD_FOLDER']}"
     problems = [f"{name} is listed in {LIST} but not registered" for name in sorted(listed - now)]
     problems += [f"{name} is registered but not listed in {LIST}" for name in sorted(now - listed)]
