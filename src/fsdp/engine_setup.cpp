@@ -22,18 +22,6 @@ Holders holders_of(const StatePlan& plan) {
   return plan.nodes > 1 ? Holders::per_node : Holders::one;
 }
 
-dtensor::Placement placement_of(Holders holders) {
-  switch (holders) {
-    case Holders::one:
-      return dtensor::Placement::sharded;
-    case Holders::per_node:
-      return dtensor::Placement::hybrid;
-    case Holders::all:
-      break;
-  }
-  return dtensor::Placement::replicated;
-}
-
 /// Whether the ranks of a node share memory. Collective.
 bool share_memory(comm::Communicator& local) { return local.make_epoch_board(1) != nullptr; }
 
@@ -143,7 +131,7 @@ void Engine::remove_hooks() {
 std::vector<dtensor::DTensor> Engine::tensors_of(std::size_t b) const {
   const FlatBuffer& buffer = set_.buffers[b];
   const Tensor& master = store_->master(b);
-  const dtensor::Placement placement = placement_of(holders_of(plan_));
+  const dtensor::Placement placement = dtensor::placement_of(holders_of(plan_));
   const auto parts = buffer.layout.overlaps(store_->range(b).first, master.numel());
   std::vector<dtensor::DTensor> tensors;
   for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {

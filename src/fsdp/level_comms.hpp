@@ -5,6 +5,7 @@
 
 #include "fsdp/group.hpp"
 #include "sherd/comm/mesh_comms.hpp"
+#include "sherd/dtensor/flat_range.hpp"
 #include "sherd/fsdp/sharding_strategy.hpp"
 
 namespace sherd::fsdp {
@@ -37,10 +38,7 @@ struct LevelComms {
 }
 
 /// A run of a buffer's elements.
-struct Range {
-  std::int64_t first = 0;
-  std::int64_t numel = 0;
-};
+using Range = dtensor::FlatRange;
 
 /// What a rank holds of a buffer that is cut to `level`.
 [[nodiscard]] inline Range held(const FlatBuffer& buffer, Level level, const Position& at) {

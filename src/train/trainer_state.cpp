@@ -10,24 +10,12 @@
 namespace sherd::train {
 namespace {
 
-dtensor::Placement placement_of(Holders holders) {
-  switch (holders) {
-    case Holders::one:
-      return dtensor::Placement::sharded;
-    case Holders::per_node:
-      return dtensor::Placement::hybrid;
-    case Holders::all:
-      break;
-  }
-  return dtensor::Placement::replicated;
-}
-
 dtensor::DTensor state_tensor(const ShardSegment& segment, const Tensor& slot,
                               const std::string& name) {
   dtensor::ShardSpec spec{segment.name + "." + name,
                           segment.global_shape,
                           slot.dtype(),
-                          placement_of(segment.holders),
+                          dtensor::placement_of(segment.holders),
                           segment.count > 0 ? segment.parameter_begin : 0,
                           segment.count,
                           false,

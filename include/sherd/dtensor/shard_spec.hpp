@@ -6,6 +6,7 @@
 
 #include "sherd/base/dtype.hpp"
 #include "sherd/tensor/shape.hpp"
+#include "sherd/tensor/sharded_parameters.hpp"
 
 namespace sherd::dtensor {
 
@@ -15,6 +16,19 @@ enum class Placement : std::uint8_t {
   hybrid,     ///< every element is held by equally many ranks; ranges are equal or apart
   replicated  ///< every rank holds all of it
 };
+
+/// What an optimizer's view of a shard says in these terms.
+[[nodiscard]] constexpr Placement placement_of(Holders holders) noexcept {
+  switch (holders) {
+    case Holders::one:
+      return Placement::sharded;
+    case Holders::per_node:
+      return Placement::hybrid;
+    case Holders::all:
+      break;
+  }
+  return Placement::replicated;
+}
 
 /// What a rank knows of one distributed tensor: its whole metadata and the element range it holds.
 /// Ranges count elements of the row-major global tensor.
