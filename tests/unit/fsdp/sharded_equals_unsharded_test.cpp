@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sherd/base/error.hpp"
+#include "support/sanitizer.hpp"
 #include "unit/fsdp/odd_training.hpp"
 
 namespace sherd::fsdp {
@@ -66,17 +67,11 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
          std::to_string(grid.local_size) + (memory == Memory::shared ? "_shared" : "_separate");
 }
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kSlow = true;  // every kind of grid once is what a sanitizer can use
-#else
-constexpr bool kSlow = false;
-#endif
-
 /// Every strategy on grids (nodes x ranks) of all kinds, with shared memory inside nodes; some
 /// without.
 std::vector<Case> cases() {
   std::vector<Case> all;
-  if (kSlow) {
+  if (testing::kSanitized) {
     for (const StrategyRow& strategy : kStrategies) {
       all.emplace_back(Grid{2, 2}, Memory::shared, strategy.strategy);
       all.emplace_back(Grid{2, 2}, Memory::separate, strategy.strategy);
