@@ -206,12 +206,13 @@ int main(int argc, char** argv) {
     fmt::print(
         "{{\"bench\":\"step\",\"dtype\":\"{}\",\"ranks\":{},\"parameters\":{},\"full_shard_ms\":{:."
         "2f},"
-        "\"no_shard_ms\":{:.2f},\"full_over_no\":{:.4f},\"tokens_per_second\":{:.0f},"
+        "\"no_shard_ms\":{:.2f},\"full_over_no\":{},\"tokens_per_second\":{:.0f},"
         "\"step_gflops_per_rank\":{:.1f},\"replay_gflops_per_rank\":{:.1f},\"step_over_replay\":{:."
         "3f},"
         "\"replay_ms\":{:.2f},\"loss\":{:.4f}}}\n",
         options.dtype, runtime.size(), llama.parameter_count(), step * 1e3,
-        median(none_seconds) * 1e3, step / std::max(median(none_seconds), 1e-9),
+        median(none_seconds) * 1e3,
+        options.only_full ? "null" : fmt::format("{:.4f}", step / median(none_seconds)),
         tokens * runtime.size() / step, flops / step / 1e9, replay.flops / replay.seconds / 1e9,
         flops / step / (replay.flops / replay.seconds), replay.seconds * 1e3, full.loss());
   }

@@ -1,4 +1,3 @@
-#include <cstring>
 #include <utility>
 
 #include "fsdp/parameter_store.hpp"

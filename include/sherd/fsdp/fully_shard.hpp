@@ -60,9 +60,9 @@ class ShardedModel {
   void backward(const nn::Variable& loss);
 
   /// Whether the next backward() is the last before the optimizer step (default true). What earlier
-  /// ones leave out is FullyShardOptions::accumulation; NO_SHARD always keeps whole gradients until
-  /// the last. Where something was left out, calling backward() again after a last one without
-  /// zero_grad() is an ArgumentError.
+  /// ones leave out is FullyShardOptions::accumulation. NO_SHARD always keeps whole gradients until
+  /// the last; there, calling backward() again after a last one without zero_grad() is an
+  /// ArgumentError.
   void set_is_last_backward(bool last);
 
   /// The norm of the whole model's gradient, the same bits on every rank. When it exceeds
@@ -97,9 +97,9 @@ class ShardedModel {
   /// Parameters left out by FullyShardOptions::ignore. Local.
   [[nodiscard]] std::vector<nn::NamedParameter> ignored_parameters() const;
 
-  /// "model.<name>" for every parameter: views of this rank's master shards. Local. After writing
-  /// to them call parameters_changed();
-  /// write only when no rank is in a forward (they may share this memory).
+  /// "model.<name>" for every parameter: views of this rank's master shards. Local. Write to
+  /// them only while no rank is in a forward (they may share this memory), then call
+  /// parameters_changed().
   [[nodiscard]] dtensor::StateDict state_dict();
   void parameters_changed();
 

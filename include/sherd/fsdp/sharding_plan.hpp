@@ -36,13 +36,6 @@ struct PlannedSlot {
   std::vector<std::string> groups;  ///< who uses it
 };
 
-/// Which elements of a group's buffers a rank owns.
-struct OwnedRange {
-  int rank = 0;
-  std::int64_t begin = 0;
-  std::int64_t count = 0;
-};
-
 /// What fully_shard would hold and move, computed from shapes alone: no memory, no communication.
 struct ShardingPlan {
   std::vector<GroupReport> groups;
