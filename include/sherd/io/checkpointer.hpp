@@ -21,6 +21,8 @@ struct CheckpointerOptions {
   int keep_last = 3;  ///< committed checkpoints kept; 0 keeps all; 1 is refused (ConfigError)
   WhenBusy when_busy = WhenBusy::wait;   ///< a save asked for while one is in flight
   double commit_timeout_seconds = 1800;  ///< how long a rank's background waits for the others
+  std::int64_t keep_every = 0;  ///< steps divisible by it are kept beside the last; 0: none
+  bool overwrite = false;       ///< a committed step saved again is replaced; else IoError
 };
 
 /// How far a save has come. The four events happen in this order.
