@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "comm/mpi/mpi_api.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
@@ -13,6 +15,7 @@
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/backends.hpp"
+#include "sherd/comm/mpi_interop.hpp"
 #include "sherd/runtime/discover.hpp"
 
 namespace sherd::comm {
@@ -83,20 +86,40 @@ std::unique_ptr<Communicator> on_one_node(Choice choice, mpi::CommHandle comm) {
   }
 }
 
-}  // namespace
+/// The lowest rank of `comm` on the node of each of its ranks.
+std::vector<int> lowest_ranks(MPI_Comm comm) {
+  const int size = mpi::comm_size(comm);
+  if (const int forced = runtime::nodes_for_tests(size); forced > 0) {
+    return runtime::contiguous_nodes(size, forced);
+  }
+  const mpi::CommHandle node = mpi::comm_split_shared(comm);
+  int lowest = mpi::comm_rank(comm);
+  mpi::allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, node.get());
+  std::vector<int> all(static_cast<std::size_t>(size), 0);
+  all[static_cast<std::size_t>(mpi::comm_rank(comm))] = lowest;
+  mpi::allreduce(MPI_IN_PLACE, all.data(), size, MPI_INT, MPI_MAX, comm);
+  return all;
+}
 
-MeshComms make_mesh_comms(std::string_view backend, Progress progress) {
-  const mpi::CommHandle all = mpi::comm_dup(MPI_COMM_WORLD);
-  const Choice choice = agreed(parse_choice(backend), all.get());
-  const runtime::Topology topology = runtime::discover_topology();
-  mesh::DeviceMesh mesh(topology.node_of_rank);
+/// The ranks of any communicator as a mesh. Where its nodes hold different numbers of ranks, which
+/// no mesh can express, each rank is a node.
+mesh::DeviceMesh mesh_of(MPI_Comm comm) {
+  const auto topology = runtime::topology_from(mpi::comm_rank(comm), lowest_ranks(comm));
+  const std::vector<int>& counts = topology.ranks_per_node;
+  const bool even =
+      std::all_of(counts.begin(), counts.end(), [&](int count) { return count == counts.front(); });
+  return even ? mesh::DeviceMesh(topology.node_of_rank) : mesh::DeviceMesh(topology.size, 1);
+}
+
+MeshComms split(MPI_Comm all, mesh::DeviceMesh mesh, Choice choice, Progress progress) {
   validate(choice != Choice::shm || mesh.nodes() == 1,
            fmt::format("backend shm needs all ranks on one node (they are on {}). Try: auto",
                        mesh.nodes()));
-  const mesh::MeshCoord at = mesh.coord(topology.rank);
-  mpi::CommHandle world = mpi::comm_split(all.get(), 0, mesh.piece(topology.rank));
-  mpi::CommHandle local = mpi::comm_split(all.get(), at.node, at.local);
-  mpi::CommHandle cross = mpi::comm_split(all.get(), at.local, at.node);
+  const int rank = mpi::comm_rank(all);
+  const mesh::MeshCoord at = mesh.coord(rank);
+  mpi::CommHandle world = mpi::comm_split(all, 0, mesh.piece(rank));
+  mpi::CommHandle local = mpi::comm_split(all, at.node, at.local);
+  mpi::CommHandle cross = mpi::comm_split(all, at.local, at.node);
 
   MeshComms comms{std::move(mesh), nullptr, nullptr, nullptr};
   const auto thread = make_progress(progress, comms.mesh);
@@ -109,6 +132,24 @@ MeshComms make_mesh_comms(std::string_view backend, Progress progress) {
     comms.cross = across_nodes(std::move(cross), thread);
   }
   return comms;
+}
+
+}  // namespace
+
+MeshComms make_mesh_comms(std::string_view backend, Progress progress) {
+  const mpi::CommHandle all = mpi::comm_dup(MPI_COMM_WORLD);
+  const Choice choice = agreed(parse_choice(backend), all.get());
+  const runtime::Topology topology = runtime::discover_topology();
+  return split(all.get(), mesh::DeviceMesh(topology.node_of_rank), choice, progress);
+}
+
+MeshComms make_mesh_comms(MPI_Comm comm, std::string_view backend, Progress progress) {
+  expect(mpi::nothrow::running(), "make_mesh_comms: MPI has not been started, or has ended");
+  expect(comm != MPI_COMM_NULL, "make_mesh_comms: this rank is not in the communicator");
+  // Split, not duplicated: a Cartesian communicator's topology must not come along.
+  const mpi::CommHandle all = mpi::comm_split(comm, 0, mpi::comm_rank(comm));
+  const Choice choice = agreed(parse_choice(backend), all.get());
+  return split(all.get(), mesh_of(all.get()), choice, progress);
 }
 
 MeshComms make_self_comms() {

@@ -10,10 +10,8 @@
 #include "sherd/base/check.hpp"
 
 namespace sherd::runtime {
-namespace {
 
-/// The number in SHERD_TEST_NODES, 0 when it is not set.
-int forced_nodes(int size) {
+int nodes_for_tests(int size) {
   const char* text = std::getenv("SHERD_TEST_NODES");
   if (text == nullptr) {
     return 0;
@@ -27,8 +25,6 @@ int forced_nodes(int size) {
                   text, size, size));
   return static_cast<int>(nodes);
 }
-
-}  // namespace
 
 std::vector<int> contiguous_nodes(int size, int nodes) {
   std::vector<int> lowest;
@@ -65,7 +61,7 @@ Topology topology_from(int rank, const std::vector<int>& lowest_rank_on_node) {
 }
 
 Topology discover_topology() {
-  const int forced = forced_nodes(world_size());
+  const int forced = nodes_for_tests(world_size());
   Topology topology =
       topology_from(world_rank(), forced > 0 ? contiguous_nodes(world_size(), forced)
                                              : gather_ints(lowest_rank_on_node()));

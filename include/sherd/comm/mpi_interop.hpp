@@ -3,8 +3,10 @@
 #include <mpi.h>
 
 #include <memory>
+#include <string_view>
 
 #include "sherd/comm/communicator.hpp"
+#include "sherd/comm/mesh_comms.hpp"
 
 namespace sherd::comm {
 
@@ -19,5 +21,12 @@ namespace sherd::comm {
 /// The `shm` backend. Throws ConfigError on all ranks when they do not share memory, CommError when
 /// the node has no room for the staging memory.
 [[nodiscard]] std::unique_ptr<Communicator> make_shm(MPI_Comm comm);
+
+/// make_mesh_comms() over the ranks of `comm` instead of MPI_COMM_WORLD; any intracommunicator will
+/// do (a Cartesian one, a part of the launch), at any thread level MPI was started with. Ranks are
+/// numbered as in `comm`. Where its nodes hold different numbers of ranks, each rank counts as a
+/// node of its own. Needs no Runtime.
+[[nodiscard]] MeshComms make_mesh_comms(MPI_Comm comm, std::string_view backend = "auto",
+                                        Progress progress = Progress::polling);
 
 }  // namespace sherd::comm

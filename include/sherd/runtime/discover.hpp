@@ -12,6 +12,9 @@ namespace sherd::runtime {
 /// are.
 [[nodiscard]] Topology discover_topology();
 
+/// How many nodes SHERD_TEST_NODES makes of `size` ranks; 0 when it is not set. Throws ConfigError.
+[[nodiscard]] int nodes_for_tests(int size);
+
 /// The lowest rank on the node of every rank, when `size` ranks are cut into `nodes` contiguous
 /// runs, as even as can be.
 [[nodiscard]] std::vector<int> contiguous_nodes(int size, int nodes);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sherd/base/error.hpp"
+#include "sherd/comm/mpi_interop.hpp"
 
 namespace sherd {
 namespace {
@@ -56,6 +57,34 @@ TEST(MeshComms, SelfNeedsNoMpi) {
   const auto comms = comm::make_self_comms();
   EXPECT_EQ(comms.mesh.size(), 1);
   EXPECT_EQ(comms.world->size() + comms.local->size() + comms.cross->size(), 3);
+}
+
+TEST(MeshComms, AnyCommunicatorOfTheProgramWillDo) {
+  int dims[2] = {0, 0};
+  const int periods[2] = {1, 0};
+  MPI_Dims_create(world_size(), 2, dims);
+  MPI_Comm grid = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank() % 2, -world_rank(), &half);
+  {
+    const auto on_grid = comm::make_mesh_comms(grid);
+    const auto on_half = comm::make_mesh_comms(half);
+    MPI_Comm_free(&grid);  // the library has its own
+    int size = 0;
+    int rank = 0;
+    MPI_Comm_size(half, &size);
+    MPI_Comm_rank(half, &rank);
+    EXPECT_EQ(on_grid.world->size(), world_size());
+    EXPECT_EQ(on_half.world->size(), size);
+    EXPECT_EQ(on_half.mesh.owner(on_half.world->rank()), rank);
+    int sum = world_rank();
+    on_half.world->all_reduce(&sum, &sum, 1, DType::i32, comm::ReduceOp::max).wait();
+    EXPECT_EQ(sum % 2, world_rank() % 2);
+    on_grid.world->barrier();
+  }
+  MPI_Comm_free(&half);
+  EXPECT_THROW(static_cast<void>(comm::make_mesh_comms(MPI_COMM_NULL)), ArgumentError);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "sherd/base/error.hpp"
 #include "sherd/comm/mesh_comms.hpp"
+#include "sherd/comm/mpi_interop.hpp"
 
 // Run with SHERD_TEST_NODES=2: the ranks of this machine are cut into two "nodes".
 
@@ -31,6 +32,13 @@ TEST_F(TwoNodes, UnequalNodesAreRefusedOnAllRanks) {
       EXPECT_THAT(error.what(), testing::HasSubstr("a mesh needs equal numbers"));
     }
   }
+}
+
+TEST_F(TwoNodes, UnequalNodesOfAProgramsOwnCommunicatorAreANodeARank) {
+  const auto comms = comm::make_mesh_comms(MPI_COMM_WORLD);
+  EXPECT_EQ(comms.mesh.nodes(), size % 2 == 1 ? size : 2);
+  EXPECT_EQ(comms.world->size(), size);
+  EXPECT_EQ(comms.local->size() * comms.cross->size(), size);
 }
 
 TEST_F(TwoNodes, WorldIsNumberedByPiece) {
