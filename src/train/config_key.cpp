@@ -198,6 +198,8 @@ void add_fsdp(Keys& k) {
 void add_rest(Keys& k) {
   k.push_back(whole("checkpoint.keep_last", "committed checkpoints kept; 0: all", "3",
                     SHERD_FIELD(checkpoint.keep_last), 0, 1 << 20));
+  k.push_back(whole("checkpoint.keep_every", "steps divisible by it are kept for good; 0: none",
+                    "0", SHERD_FIELD(checkpoint.keep_every), 0, kMax));
   k.push_back(word("checkpoint.layout", "files a checkpoint is made of", "per_node",
                    SHERD_FIELD(checkpoint.layout)));
   using Resume = CheckpointConfig::Resume;
@@ -209,6 +211,11 @@ void add_rest(Keys& k) {
       "checkpoint.when_busy", "a save while one is in flight", "wait",
       SHERD_FIELD(checkpoint.when_busy),
       {{"wait", io::WhenBusy::wait}, {"skip", io::WhenBusy::skip}, {"fail", io::WhenBusy::fail}}));
+  using OnFailure = CheckpointConfig::OnFailure;
+  k.push_back(choice<OnFailure>(
+      "checkpoint.on_failure",
+      "a save that fails: warn and go on, or stop; the last one always stops", "warn",
+      SHERD_FIELD(checkpoint.on_failure), {{"warn", OnFailure::warn}, {"stop", OnFailure::stop}}));
   k.push_back(path("logging.directory", "folder of metrics.jsonl and config.yaml", "run",
                    SHERD_FIELD(logging.directory)));
   k.push_back(whole("logging.interval", "steps between lines on the console", "1",

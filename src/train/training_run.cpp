@@ -117,7 +117,7 @@ StepMetrics TrainingRun::do_step() {
   if (save_is_due()) {
     metrics.checkpoint_stall_seconds = save();
   }
-  checkpointer_->poll();
+  poll_checkpoints();
   metrics.step_seconds = seconds_since(start);
   metrics.tokens_per_second =
       static_cast<double>(config_.training.global_batch_size * config_.data.sequence_length) /
@@ -151,24 +151,68 @@ bool TrainingRun::save_is_due() const {
   return (interval > 0 && step_ % interval == 0) || stopped_ || step_ == config_.training.steps;
 }
 
-double TrainingRun::save() {
-  const Clock::time_point start = Clock::now();
+void TrainingRun::start_save() {
   state_.common["trainer"] = to_json(progress());
   if (checkpointer_->save_async(step_, state_)
           .valid()) {  // invalid: skipped, the last is in flight
     saved_step_ = step_;
   }
+}
+
+double TrainingRun::save() {
+  const Clock::time_point start = Clock::now();
+  if (config_.checkpoint.when_busy == io::WhenBusy::wait) {
+    settle_last_save();
+  }
+  tolerate_failed_save([&] { start_save(); });
   return seconds_since(start);
 }
 
+/// Waits for the save in flight. Its failure is told here, on every rank, rather than by the next
+/// save_async in the place of a save.
+void TrainingRun::settle_last_save() {
+  const io::SaveTicket last = checkpointer_->last();
+  if (last.valid() && last.phase() != io::SavePhase::failed) {
+    tolerate_failed_save([&] { last.wait(); });
+  }
+  poll_checkpoints();
+}
+
+void TrainingRun::poll_checkpoints() {
+  tolerate_failed_save([&] { checkpointer_->poll(); });
+}
+
+/// Training goes on without a checkpoint when checkpoint.on_failure says so. Rank 0 hears of every
+/// rank's failure and is the one to tell.
+void TrainingRun::tolerate_failed_save(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const IoError& error) {
+    if (config_.checkpoint.on_failure == CheckpointConfig::OnFailure::stop) {
+      throw;
+    }
+    if (runtime_.rank() == 0) {
+      say(fmt::format("a checkpoint failed, training goes on: {}", error.what()));
+    }
+  }
+}
+
+/// The state of the last step is saved, or the run fails.
+void TrainingRun::finish_saves() {
+  const io::SaveTicket last = checkpointer_->last();
+  if (last.valid() && last.step() == step_) {
+    last.wait();
+  } else {
+    settle_last_save();
+  }
+  if (step_ != saved_step_) {  // left out by when_busy: skip, or it could not begin
+    start_save();
+    checkpointer_->last().wait();
+  }
+}
+
 int TrainingRun::finish() {
-  if (checkpointer_->last().valid()) {
-    checkpointer_->last().wait();
-  }
-  if (step_ != saved_step_) {  // when_busy: skip left the last step out
-    static_cast<void>(save());
-    checkpointer_->last().wait();
-  }
+  finish_saves();
   if (console_) {
     console_->finish();
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,7 +48,12 @@ class TrainingRun {
   void update(double loss, double norm, double rate);
   [[nodiscard]] bool save_is_due() const;
   double save();
+  void start_save();
+  void settle_last_save();
+  void poll_checkpoints();
+  void tolerate_failed_save(const std::function<void()>& work);
   int finish();
+  void finish_saves();
   [[nodiscard]] std::string checkpoint_text() const;
   [[nodiscard]] std::map<std::string, std::uint64_t> memory_kinds() const;
   [[nodiscard]] comm::Communicator& world() { return *comms_.world; }

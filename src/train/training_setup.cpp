@@ -30,9 +30,11 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
         optim::LossScalerOptions{.initial_scale = config_.fsdp_config.initial_loss_scale});
   }
   state_ = make_state(*model_, *optimizer_);
-  checkpointer_.emplace(
-      comms_, io::CheckpointerOptions{config_.fsdp_config.checkpoint_dir,
-                                      config_.checkpoint.keep_last, config_.checkpoint.when_busy});
+  checkpointer_.emplace(comms_,
+                        io::CheckpointerOptions{.directory = config_.fsdp_config.checkpoint_dir,
+                                                .keep_last = config_.checkpoint.keep_last,
+                                                .when_busy = config_.checkpoint.when_busy,
+                                                .keep_every = config_.checkpoint.keep_every});
   resume();
   open_outputs();
 }

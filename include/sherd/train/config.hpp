@@ -86,10 +86,13 @@ struct FsdpConfig {
 
 struct CheckpointConfig {
   enum class Resume : std::uint8_t { automatic, never, must };
+  enum class OnFailure : std::uint8_t { warn, stop };
   int keep_last = 3;
+  std::int64_t keep_every = 0;  ///< steps divisible by it are kept for good; 0: none
   std::string layout = "per_node";
   Resume resume = Resume::automatic;
   io::WhenBusy when_busy = io::WhenBusy::wait;
+  OnFailure on_failure = OnFailure::warn;  ///< of a save that is not the last
 };
 
 struct LoggingConfig {
