@@ -1,18 +1,15 @@
 #include "io/checkpoint_folder.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <random>
 #include <system_error>
 
-#include "io/commit.hpp"
+#include "io/crash_point.hpp"
 #include "io/file_ops.hpp"
-#include "io/manifest.hpp"
-#include "io/process_identity.hpp"
+#include "io/writer_mark.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::io {
@@ -31,40 +28,16 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   return good ? std::optional(value) : std::nullopt;
 }
 
-std::vector<fs_std::path> hidden_folders(const fs_std::path& directory) {
-  std::vector<fs_std::path> found;
-  for (const auto& entry : fs_std::directory_iterator(directory)) {
-    if (entry.path().filename().string().starts_with('.') && entry.is_directory()) {
-      found.push_back(entry.path());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+constexpr std::size_t kUuidDigits = 32;
+
+bool is_uuid(std::string_view text) {
+  return text.size() == kUuidDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Whether the program that began this save still runs here (another one on the same directory).
-bool writer_is_alive(const fs_std::path& folder) {
-  try {
-    const Manifest plan = read_manifest(folder / "plan.json");
-    return plan.host == host_name() && plan.pid != ::getpid() && plan.started != 0 &&
-           process_start(plan.pid) == plan.started;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-std::string clean_up_in_flight(FileSystem& fs, const fs_std::path& directory,
-                               const fs_std::path& folder) {
-  const std::string name = folder.filename().string();
-  if (writer_is_alive(folder)) {
-    return fmt::format("'{}' belongs to a running program: left alone", name);
-  }
-  if (const auto committed = roll_forward(fs, directory, folder)) {
-    return fmt::format("'{}' was complete but not committed: committed as '{}'", name,
-                       committed->filename().string());
-  }
-  remove_folder(fs, folder);
-  return fmt::format("'{}' was incomplete: removed", name);
+bool exists_quietly(const fs_std::path& path) {
+  std::error_code unknown;
+  return fs_std::exists(path, unknown);
 }
 
 }  // namespace
@@ -87,15 +60,48 @@ std::optional<InFlightName> parse_in_flight_name(std::string_view name) {
   name.remove_prefix(kInFlightPrefix.size());
   const auto dash = name.find('-');
   const auto step = parse_number(name.substr(0, dash));
-  if (!step || dash == std::string_view::npos) {
+  if (!step || dash == std::string_view::npos || !is_uuid(name.substr(dash + 1))) {
     return std::nullopt;
   }
   return InFlightName{*step, std::string(name.substr(dash + 1))};
 }
 
+bool is_deleted_name(std::string_view name) {
+  return name.starts_with(kDeletePrefix) && name.size() > kUuidDigits &&
+         is_uuid(name.substr(name.size() - kUuidDigits));
+}
+
+bool is_scratch_name(std::string_view name) {
+  for (const std::string_view prefix : {".template-", ".probe-"}) {
+    if (name.starts_with(prefix) && is_uuid(name.substr(prefix.size(), kUuidDigits))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string make_uuid() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+void open_in_flight(FileSystem& fs, const fs_std::path& directory, const InFlightName& name,
+                    bool overwrite) {
+  const fs_std::path target = directory / step_name(name.step);
+  if (!overwrite && fs_std::exists(target / "COMMITTED.json")) {
+    throw IoError(fmt::format(
+        "step {} is committed already in '{}' (another run's checkpoint would be lost). Try: "
+        "another checkpoint directory, or overwrite = true",
+        name.step, directory.string()));
+  }
+  const fs_std::path folder = directory / in_flight_name(name);
+  crash_point("before_mkdir", 0);
+  make_directory(fs, folder);
+  write_mark(fs, folder, name.uuid);
+  crash_point("after_mkdir", 0);
+  make_directory(fs, folder / "shards");
+  make_directory(fs, folder / "votes");
+  crash_point("after_folders", 0);
 }
 
 std::vector<CheckpointInfo> scan_folders(const fs_std::path& directory) {
@@ -104,7 +110,10 @@ std::vector<CheckpointInfo> scan_folders(const fs_std::path& directory) {
   for (const auto& entry : fs_std::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
     if (const auto step = parse_step_name(name)) {
-      complete.push_back({*step, entry.path(), fs_std::exists(entry.path() / "COMMITTED.json")});
+      const bool committed = exists_quietly(entry.path() / "COMMITTED.json");
+      if (committed || exists_quietly(entry.path())) {
+        complete.push_back({*step, entry.path(), committed});
+      }
     } else if (const auto temporary = parse_in_flight_name(name)) {
       in_flight.push_back({temporary->step, entry.path(), false});
     }
@@ -118,7 +127,7 @@ std::vector<CheckpointInfo> scan_folders(const fs_std::path& directory) {
   return complete;
 }
 
-void remove_folder(FileSystem& fs, const fs_std::path& folder) {
+void remove_folder(FileSystem& fs, const fs_std::path& folder, std::string_view crash_place) {
   if (!fs_std::exists(folder)) {
     return;
   }
@@ -126,6 +135,7 @@ void remove_folder(FileSystem& fs, const fs_std::path& folder) {
       folder.parent_path() /
       fmt::format("{}{}-{}", kDeletePrefix, folder.filename().string(), make_uuid());
   rename_path(fs, folder, hidden);
+  crash_point(crash_place, 0);
   std::error_code ignored;  // what is left is removed at the next start
   fs_std::remove_all(hidden, ignored);
 }
@@ -141,34 +151,15 @@ fs_std::path set_aside(FileSystem& fs, const fs_std::path& folder) {
   return target;
 }
 
-void apply_retention(FileSystem& fs, const fs_std::path& directory, int keep_last,
-                     std::int64_t just_saved) {
-  if (keep_last == 0) {
+void tidy_committed(const fs_std::path& folder) noexcept {
+  std::error_code ignored;
+  if (!fs_std::exists(folder / "COMMITTED.json", ignored)) {
     return;
   }
-  std::vector<CheckpointInfo> committed = scan_folders(directory);
-  std::erase_if(committed, [](const CheckpointInfo& info) { return !info.committed; });
-  int surplus = static_cast<int>(committed.size()) - keep_last;
-  for (const CheckpointInfo& info : committed) {
-    if (surplus > 0 && info.step != just_saved) {
-      remove_folder(fs, info.path);
-      --surplus;
-    }
-  }
-}
-
-std::vector<std::string> clean_up(FileSystem& fs, const fs_std::path& directory) {
-  std::vector<std::string> notes;
-  for (const fs_std::path& folder : hidden_folders(directory)) {
-    const std::string name = folder.filename().string();
-    if (name.starts_with(kDeletePrefix)) {
-      std::error_code ignored;
-      fs_std::remove_all(folder, ignored);
-    } else if (parse_in_flight_name(name)) {
-      notes.push_back(clean_up_in_flight(fs, directory, folder));
-    }
-  }
-  return notes;
+  fs_std::remove_all(folder / "votes", ignored);
+  crash_point("during_tidy", 0);
+  fs_std::remove(folder / "plan.json", ignored);
+  remove_mark(folder);
 }
 
 }  // namespace sherd::io

@@ -25,27 +25,33 @@ struct InFlightName {
 };
 /// ".tmp-step-00001200-<uuid>"
 [[nodiscard]] std::string in_flight_name(const InFlightName& name);
+/// The inverse; nullopt for other names and for anything but a uuid of make_uuid() in them.
 [[nodiscard]] std::optional<InFlightName> parse_in_flight_name(std::string_view name);
 
 /// 32 hexadecimal digits of the system's randomness.
 [[nodiscard]] std::string make_uuid();
+/// A folder being deleted, ".del-<name>-<uuid>".
+[[nodiscard]] bool is_deleted_name(std::string_view name);
+/// A file of a moment, ".template-<uuid>..." or ".probe-<uuid>...".
+[[nodiscard]] bool is_scratch_name(std::string_view name);
 
-/// Step folders by step, then folders in flight by step.
+/// Rank 0, first of all in a save: makes the folder it goes to, with `shards` and `votes`; syncs
+/// nothing, for training waits for it. Throws IoError when that cannot be done, or, before anything
+/// is written, when the step is committed already and `overwrite` is not set.
+void open_in_flight(FileSystem& fs, const std::filesystem::path& directory,
+                    const InFlightName& name, bool overwrite);
+
+/// Step folders by step, then folders in flight by step. Those that vanish meanwhile are left out.
 [[nodiscard]] std::vector<CheckpointInfo> scan_folders(const std::filesystem::path& directory);
 
-/// Out of sight by one rename, then removed. Missing is fine.
-void remove_folder(FileSystem& fs, const std::filesystem::path& folder);
+/// Out of sight by one rename, then removed. Missing is fine. `crash_place` lies in between.
+void remove_folder(FileSystem& fs, const std::filesystem::path& folder,
+                   std::string_view crash_place = {});
 
 /// Renames a damaged checkpoint to ".bad-<name>" (or -2, -3 ...); returns the new path.
 std::filesystem::path set_aside(FileSystem& fs, const std::filesystem::path& folder);
 
-/// Deletes the oldest committed checkpoints beyond `keep_last` (0 keeps all), never `just_saved`.
-void apply_retention(FileSystem& fs, const std::filesystem::path& directory, int keep_last,
-                     std::int64_t just_saved);
-
-/// Finishes or removes what an interrupted program left: fully voted folders are committed, the
-/// rest is deleted, unless its writer still runs on this host. Returns one line for each.
-[[nodiscard]] std::vector<std::string> clean_up(FileSystem& fs,
-                                                const std::filesystem::path& directory);
+/// Removes from a committed checkpoint what only its commit needed. Never throws.
+void tidy_committed(const std::filesystem::path& folder) noexcept;
 
 }  // namespace sherd::io

@@ -5,7 +5,9 @@
 
 #include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
+#include "io/crash_point.hpp"
 #include "io/file_ops.hpp"
+#include "io/leftovers.hpp"
 #include "io/loader.hpp"
 #include "io/saver.hpp"
 #include "io/scratch_file.hpp"
@@ -25,6 +27,8 @@ void check_options(const CheckpointerOptions& options) {
            "Try: 2 or more, or 0 to keep all");
   validate(!options.directory.empty(), "the checkpoint directory has no name");
   validate(options.commit_timeout_seconds > 0, "commit_timeout_seconds must be positive");
+  validate(options.keep_every >= 0, "keep_every is negative. Try: 0 (none) or a number of steps");
+  check_crash_point();
 }
 
 void check_writable(FileSystem& fs, const fs_std::path& directory) {

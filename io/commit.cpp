@@ -70,28 +70,57 @@ std::vector<Vote> unwrap(const std::vector<std::optional<Vote>>& votes) {
   return result;
 }
 
-/// The rename that commits. An older checkpoint of the step moves out of the way first; a crash in
-/// between is mended by roll_forward(), for COMMITTED.json is already in the folder.
-void publish(FileSystem& fs, const fs_std::path& folder, const fs_std::path& target) {
-  if (fs_std::exists(target)) {
-    remove_folder(fs, target);
+/// Puts `folder` in the place of a committed checkpoint of the same step. At every moment the name
+/// stands for the old or the new one, or (where the file system cannot swap names) the new one is
+/// found by roll_forward(), for COMMITTED.json is already in the folder.
+void replace(FileSystem& fs, const fs_std::path& folder, const fs_std::path& target) {
+  if (exchange_paths(fs, folder, target)) {
+    crash_point("during_swap", 0);
+    sync_directory(fs, target.parent_path());
+    remove_folder(fs, folder);  // what lies there now is the old one
+    return;
   }
-  crash_point("before_rename", 0);
+  remove_folder(fs, target, "during_swap");
   rename_path(fs, folder, target);
+}
+
+/// The rename that commits.
+void publish(FileSystem& fs, const fs_std::path& folder, const fs_std::path& target) {
+  crash_point("before_rename", 0);
+  if (fs_std::exists(target / "COMMITTED.json")) {
+    replace(fs, folder, target);
+  } else {
+    if (fs_std::exists(target)) {
+      set_aside(fs, target);
+    }
+    rename_path(fs, folder, target);
+  }
   crash_point("after_rename", 0);
   sync_directory(fs, target.parent_path());
 }
 
 void tidy(FileSystem& fs, const fs_std::path& directory, const fs_std::path& target) {
+  tidy_committed(target);
   try {
-    write_text_durably(fs, directory / "LATEST", target.filename().string() + "\n");
-    std::error_code ignored;
-    fs_std::remove_all(target / "votes", ignored);
-    fs_std::remove(target / "plan.json", ignored);
+    crash_point("before_latest", 0);
+    write_text_durably(fs, directory / "LATEST", target.filename().string() + "\n",
+                       [] { crash_point("latest_unnamed", 0); });
+    crash_point("after_latest", 0);
   } catch (const Error& error) {
     log::warning(
         fmt::format("checkpoint '{}' is committed, but: {}", target.string(), error.what()));
   }
+}
+
+/// The rest of a commit that ended after COMMITTED.json had its name.
+fs_std::path finish_commit(FileSystem& fs, const fs_std::path& directory,
+                           const fs_std::path& folder, std::int64_t step) {
+  File(fs, folder / "COMMITTED.json", O_RDONLY).sync();
+  sync_directory(fs, folder);
+  const fs_std::path target = directory / step_name(step);
+  publish(fs, folder, target);
+  tidy(fs, directory, target);
+  return target;
 }
 
 }  // namespace
@@ -139,7 +168,8 @@ std::vector<Vote> wait_for_votes(const fs_std::path& folder, int world_size,
 fs_std::path commit(FileSystem& fs, const fs_std::path& directory, const fs_std::path& folder,
                     const Manifest& manifest) {
   const fs_std::path target = directory / step_name(manifest.step);
-  write_text_durably(fs, folder / "COMMITTED.json", to_json(manifest));
+  write_text_durably(fs, folder / "COMMITTED.json", to_json(manifest),
+                     [] { crash_point("manifest_unnamed", 0); });
   publish(fs, folder, target);
   tidy(fs, directory, target);
   return target;
@@ -147,7 +177,11 @@ fs_std::path commit(FileSystem& fs, const fs_std::path& directory, const fs_std:
 
 void note_failure(FileSystem& fs, const fs_std::path& folder, const std::string& message) noexcept {
   try {
-    write_text_durably(fs, failure_path(folder), message);
+    try {
+      write_text_durably(fs, failure_path(folder), message);
+    } catch (const IoError&) {  // a full disk still has room for a name
+      const File empty(fs, failure_path(folder), O_WRONLY | O_CREAT);
+    }
   } catch (...) {
     // The other ranks' timeout tells them.
     log::warning("cannot tell the other ranks of a failed checkpoint: they will time out");
@@ -158,7 +192,8 @@ void wait_for_commit(const fs_std::path& directory, const fs_std::path& folder, 
                      const std::string& uuid, Seconds timeout) {
   const bool decided = poll_until(timeout, [&] {
     if (fs_std::exists(failure_path(folder))) {
-      throw IoError(read_text(failure_path(folder)));
+      const std::string why = read_text(failure_path(folder));
+      throw IoError(why.empty() ? "rank 0 could not commit and could not write down why" : why);
     }
     return !fs_std::exists(folder);
   });
@@ -179,10 +214,13 @@ std::optional<fs_std::path> roll_forward(FileSystem& fs, const fs_std::path& dir
   }
   try {
     if (fs_std::exists(folder / "COMMITTED.json")) {
-      return commit(fs, directory, folder, read_manifest(folder / "COMMITTED.json"));
+      const Manifest complete = read_manifest(folder / "COMMITTED.json");
+      return complete.uuid == name->uuid && complete.step == name->step
+                 ? std::optional(finish_commit(fs, directory, folder, complete.step))
+                 : std::nullopt;
     }
     const Manifest plan = read_manifest(folder / "plan.json");
-    if (plan.uuid != name->uuid) {
+    if (plan.uuid != name->uuid || plan.step != name->step) {
       return std::nullopt;
     }
     std::vector<Vote> votes;

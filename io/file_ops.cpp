@@ -82,13 +82,17 @@ void File::sync() const {
   }
 }
 
-void write_text_durably(FileSystem& fs, const std::filesystem::path& path, std::string_view text) {
+void write_text_durably(FileSystem& fs, const std::filesystem::path& path, std::string_view text,
+                        const std::function<void()>& before_rename) {
   std::filesystem::path temporary = path;
   temporary += ".tmp";
   {
     const File file(fs, temporary, O_WRONLY | O_CREAT | O_TRUNC);
     file.write_at(std::as_bytes(std::span(text)), 0);
     file.sync();
+  }
+  if (before_rename) {
+    before_rename();
   }
   rename_path(fs, temporary, path);
   sync_directory(fs, path.parent_path());
@@ -105,6 +109,17 @@ void rename_path(FileSystem& fs, const std::filesystem::path& from,
   if (fs.rename(from, to) != 0) {
     throw_errno(fmt::format("rename '{}' to", from.string()), to);
   }
+}
+
+bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
+                    const std::filesystem::path& b) {
+  if (fs.exchange(a, b) == 0) {
+    return true;
+  }
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
+    throw_errno(fmt::format("exchange '{}' with", a.string()), b);
+  }
+  return false;
 }
 
 void sync_directory(FileSystem& fs, const std::filesystem::path& directory) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,12 +44,17 @@ class File {
 };
 
 /// Writes `text` under a temporary name, syncs, renames to `path`. Readers see all of it or
-/// nothing.
-void write_text_durably(FileSystem& fs, const std::filesystem::path& path, std::string_view text);
+/// nothing. `before_rename` is called in between.
+void write_text_durably(FileSystem& fs, const std::filesystem::path& path, std::string_view text,
+                        const std::function<void()>& before_rename = {});
 
 void make_directory(FileSystem& fs, const std::filesystem::path& path);
 void rename_path(FileSystem& fs, const std::filesystem::path& from,
                  const std::filesystem::path& to);
+/// Swaps what two names stand for, at once. False, and nothing has happened, where the file system
+/// cannot. Throws IoError.
+[[nodiscard]] bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
+                                  const std::filesystem::path& b);
 /// Makes the names in a directory durable.
 void sync_directory(FileSystem& fs, const std::filesystem::path& directory);
 

@@ -34,6 +34,10 @@ int FileSystem::rename(const std::filesystem::path& from, const std::filesystem:
   return std::rename(from.c_str(), to.c_str());
 }
 
+int FileSystem::exchange(const std::filesystem::path& a, const std::filesystem::path& b) {
+  return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE);
+}
+
 int FileSystem::make_directory(const std::filesystem::path& path) {
   return ::mkdir(path.c_str(), 0777);
 }

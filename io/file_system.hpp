@@ -25,6 +25,9 @@ class FileSystem {
   [[nodiscard]] virtual int sync(int fd);
   [[nodiscard]] virtual int rename(const std::filesystem::path& from,
                                    const std::filesystem::path& to);
+  /// Both names swap what they stand for, at once. EINVAL or ENOSYS where that does not exist.
+  [[nodiscard]] virtual int exchange(const std::filesystem::path& a,
+                                     const std::filesystem::path& b);
   [[nodiscard]] virtual int make_directory(const std::filesystem::path& path);
 };
 

@@ -38,4 +38,22 @@ std::int64_t process_start(std::int64_t pid) {
   return start;
 }
 
+ProcessIdentity this_process() {
+  const std::int64_t pid = ::getpid();
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  return {host_name(), boot, pid, process_start(pid)};
+}
+
+ProcessState state_of(const ProcessIdentity& process) {
+  const ProcessIdentity self = this_process();
+  if (process.host != self.host) {
+    return ProcessState::elsewhere;
+  }
+  const bool running = process.boot == self.boot && process.pid != self.pid &&
+                       process.started != 0 && process_start(process.pid) == process.started;
+  return running ? ProcessState::running : ProcessState::gone;
+}
+
 }  // namespace sherd::io

@@ -12,4 +12,21 @@ namespace sherd::io {
 /// no such process. With the process number it tells a process from a later one of that number.
 [[nodiscard]] std::int64_t process_start(std::int64_t pid);
 
+/// A process among all that ever ran on any machine.
+struct ProcessIdentity {
+  std::string host;
+  std::string boot;  ///< identifies the machine's start: pids and ticks begin anew with each
+  std::int64_t pid = 0;
+  std::int64_t started = 0;  ///< process_start(pid)
+};
+
+[[nodiscard]] ProcessIdentity this_process();
+
+enum class ProcessState : std::uint8_t {
+  running,   ///< on this machine, and it is not this one
+  gone,      ///< it has ended, or is this process
+  elsewhere  ///< on another machine: nobody here can tell
+};
+[[nodiscard]] ProcessState state_of(const ProcessIdentity& process);
+
 }  // namespace sherd::io

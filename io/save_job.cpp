@@ -74,6 +74,7 @@ void SaveJob::run() noexcept {
     crash_point("before_vote", settings_.rank);
     cast_vote(*fs_, settings_.folder, vote_);
     voted_ = true;
+    crash_point("after_vote", settings_.rank);
     ticket_->advance(SavePhase::durable);
     commit_or_follow();
     ticket_->advance(SavePhase::committed);
@@ -84,7 +85,9 @@ void SaveJob::run() noexcept {
 
 void SaveJob::write_part() {
   if (settings_.rank == 0) {
+    crash_point("before_index", 0);
     write_index();
+    crash_point("after_plan", 0);
   }
   compute_digests();
   ShardWriter writer(*fs_, settings_.folder / plan_->file_name);
@@ -94,9 +97,11 @@ void SaveJob::write_part() {
     write_data(writer);
   }
   ticket_->advance(SavePhase::written);
+  crash_point("after_write", settings_.rank);
   const PhaseTimer timer(vote_.timing.sync_us);
   writer.sync();
   sync_directory(*fs_, settings_.folder / "shards");
+  crash_point("after_sync", settings_.rank);
 }
 
 void SaveJob::write_structure(ShardWriter& writer) {
@@ -108,6 +113,7 @@ void SaveJob::write_structure(ShardWriter& writer) {
     writer.write(segment.bytes.data(), segment.offset, segment.bytes.size());
   }
   writer.extend(plan_->node_file.bytes);
+  crash_point("after_structure", settings_.rank);
 }
 
 void SaveJob::write_data(ShardWriter& writer) {
@@ -133,7 +139,9 @@ void SaveJob::write_index() {
     file.write_at(index_, 0);
     file.sync();
   }
+  crash_point("after_index", 0);
   write_text_durably(*fs_, settings_.folder / "plan.json", to_json(manifest_));
+  sync_directory(*fs_, settings_.directory);
 }
 
 void SaveJob::compute_digests() {
@@ -154,7 +162,9 @@ void SaveJob::commit_or_follow() {
   crash_point("after_votes", 0);
   commit(*fs_, settings_.directory, settings_.folder, complete_manifest(manifest_, votes));
   try {
-    apply_retention(*fs_, settings_.directory, settings_.keep_last, ticket_->step);
+    crash_point("before_retention", 0);
+    apply_retention(*fs_, settings_.directory, settings_.retention, ticket_->step);
+    crash_point("after_retention", 0);
   } catch (const std::exception& error) {
     log::warning(std::string("old checkpoints were not removed: ") + error.what());
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/file_system.hpp"
+#include "io/retention.hpp"
 #include "io/save_plan.hpp"
 #include "io/save_ticket.hpp"
 #include "io/vote.hpp"
@@ -22,7 +23,7 @@ class SaveJob {
     std::filesystem::path folder;  ///< in flight
     std::string uuid;
     int rank = 0;
-    int keep_last = 0;
+    Retention retention;
     std::chrono::duration<double> timeout{};
   };
 

@@ -38,6 +38,9 @@ void SaveTicket::Impl::wait_finished() const {
 
 std::exception_ptr SaveTicket::Impl::take_undelivered() {
   const std::lock_guard lock(mutex);
+  if (error == nullptr) {
+    return nullptr;  // one that comes later is still to be told
+  }
   return std::exchange(delivered, true) ? nullptr : error;
 }
 

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "io/checkpoint_folder.hpp"
-#include "io/file_ops.hpp"
+#include "io/leftovers.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
 
@@ -167,10 +167,7 @@ SaveJob::Settings Saver::begin(std::int64_t step) {
     if (ranks_.rank() == 0) {
       clean_leftovers();
       leftovers_ = true;  // until all of the folder is there
-      make_directory(*fs_, folder);
-      make_directory(*fs_, folder / "shards");
-      make_directory(*fs_, folder / "votes");
-      sync_directory(*fs_, options_.directory);
+      open_in_flight(*fs_, options_.directory, {step, uuid}, options_.overwrite);
     }
   });
   leftovers_ = false;
@@ -178,7 +175,7 @@ SaveJob::Settings Saver::begin(std::int64_t step) {
           folder,
           uuid,
           ranks_.rank(),
-          options_.keep_last,
+          Retention{options_.keep_last, options_.keep_every},
           std::chrono::duration<double>(options_.commit_timeout_seconds)};
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/crash_point.hpp"
 #include "io/file_ops.hpp"
 #include "sherd/base/error.hpp"
 
@@ -47,7 +48,8 @@ void cast_vote(FileSystem& fs, const std::filesystem::path& step_folder, const V
                      {"write_us", vote.timing.write_us},
                      {"sync_us", vote.timing.sync_us}};
   try {
-    write_text_durably(fs, vote_path(step_folder, vote.rank), json.dump() + "\n");
+    write_text_durably(fs, vote_path(step_folder, vote.rank), json.dump() + "\n",
+                       [&] { crash_point("vote_unnamed", vote.rank); });
   } catch (const IoError&) {
     if (vote.ok) {
       throw;

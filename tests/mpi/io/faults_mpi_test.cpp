@@ -52,7 +52,8 @@ class Faults : public ::testing::Test {
 TEST_F(Faults, AFailureOfOneRankIsAFailureOnAll) {
   for (const int number : {1, 2, 3}) {
     for (const int error : {EIO, ENOSPC}) {
-      Checkpointer checkpointer(comms_, {.directory = directory_.path()}, faults_);
+      Checkpointer checkpointer(comms_, {.directory = directory_.path(), .overwrite = true},
+                                faults_);
       dtensor::StateDict state = make_state(ranks_, Cut::even);
       fill(state, 1);
       checkpointer.save_async(1, state).wait();
@@ -61,8 +62,8 @@ TEST_F(Faults, AFailureOfOneRankIsAFailureOnAll) {
         if (last_rank()) {
           faults_->restart_counting();
           faults_->write_error = error;
-          // Rank 0 makes no write between this line and the background's first one.
-          faults_->fail_write_number = number;
+          // Rank 0's first write marks the folder as its own; the background's come after it.
+          faults_->fail_write_number = ranks_.rank() == 0 ? number + 1 : number;
         }
         return checkpointer.save_async(2, state);
       }();
@@ -178,7 +179,7 @@ std::vector<Damage> all_damages() {
 }
 
 TEST_F(Faults, ADamagedCheckpointIsSetAsideAndAnOlderOneLoaded) {
-  Checkpointer checkpointer(comms_, {.directory = directory_.path()}, faults_);
+  Checkpointer checkpointer(comms_, {.directory = directory_.path(), .overwrite = true}, faults_);
   dtensor::StateDict state = make_state(ranks_, Cut::even);
   for (const Damage& damage : all_damages()) {
     for (const int number : {1, 2}) {

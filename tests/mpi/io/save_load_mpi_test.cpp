@@ -10,6 +10,7 @@ namespace sherd::io::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 class SaveLoad : public ::testing::Test {
  protected:
@@ -102,13 +103,26 @@ TEST_F(SaveLoad, OnlyTheLastFewAreKept) {
   EXPECT_EQ(resolve_checkpoint(directory_.path()).filename(), "step-00000040");
 }
 
-TEST_F(SaveLoad, AStepSavedAgainReplacesTheOldOne) {
-  Checkpointer checkpointer(comms_, options());
+TEST_F(SaveLoad, AStepSavedAgainIsRefusedOrReplacesTheOldOne) {
+  CheckpointerOptions chosen = options();
   dtensor::StateDict state = make_state(ranks_, Cut::even);
   for (const std::uint64_t seed : {1U, 2U}) {
+    chosen.overwrite = seed == 2;
+    Checkpointer checkpointer(comms_, chosen);
     fill(state, seed);
     checkpointer.save_async(7, state).wait();
+    chosen.overwrite = false;
+    Checkpointer careful(comms_, chosen);
+    fill(state, 3);
+    EXPECT_THAT([&] { (void)careful.save_async(7, state); },
+                ThrowsMessage<IoError>(HasSubstr("step 7 is committed already")));
+    comms_.world->barrier();
+    EXPECT_EQ(list_checkpoints(directory_.path()).size(), 1U) << "nothing was begun";
+    dtensor::StateDict kept = make_state(ranks_, Cut::even);
+    ASSERT_TRUE(careful.load_latest(kept));
+    expect_filled(kept, seed);
   }
+  Checkpointer checkpointer(comms_, chosen);
   dtensor::StateDict loaded = make_state(ranks_, Cut::even);
   const LoadReport report = checkpointer.load(directory_.path() / "step-00000007", loaded);
   EXPECT_EQ(report.step, 7);

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "io/link_path.hpp"
+#include "io/retention.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/temporary_directory.hpp"
@@ -17,6 +18,8 @@ void make_committed(const std::filesystem::path& folder) {
   std::ofstream(folder / "COMMITTED.json") << "{}";
 }
 
+const std::string kUuid = "00112233445566778899aabbccddeeff";
+
 TEST(CheckpointFolder, NamesRoundTrip) {
   EXPECT_EQ(step_name(1200), "step-00001200");
   EXPECT_EQ(parse_step_name("step-00001200"), 1200);
@@ -24,12 +27,13 @@ TEST(CheckpointFolder, NamesRoundTrip) {
   for (const char* name : {"step-", "step-12x", "step--3", "Step-1", ".bad-step-1", ""}) {
     EXPECT_FALSE(parse_step_name(name)) << name;
   }
-  const auto parsed = parse_in_flight_name(in_flight_name({7, "abc"}));
+  const auto parsed = parse_in_flight_name(in_flight_name({7, kUuid}));
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->step, 7);
-  EXPECT_EQ(parsed->uuid, "abc");
+  EXPECT_EQ(parsed->uuid, kUuid);
   EXPECT_FALSE(parse_in_flight_name("step-00000007"));
-  EXPECT_FALSE(parse_in_flight_name(".tmp-step-x-abc"));
+  EXPECT_FALSE(parse_in_flight_name(".tmp-step-x-" + kUuid));
+  EXPECT_FALSE(parse_in_flight_name(".tmp-step-00000007-notes"));
 }
 
 TEST(CheckpointFolder, UuidsDiffer) {
@@ -44,7 +48,7 @@ TEST(CheckpointFolder, ListAndResolve) {
   make_committed(directory.path() / step_name(9));
   make_committed(directory.path() / step_name(100));
   std::filesystem::create_directories(directory.path() / step_name(200));
-  std::filesystem::create_directories(directory.path() / in_flight_name({300, "u"}));
+  std::filesystem::create_directories(directory.path() / in_flight_name({300, kUuid}));
   std::filesystem::create_directories(directory.path() / ".bad-step-00000050");
   const auto found = list_checkpoints(directory.path());
   ASSERT_EQ(found.size(), 4U);
@@ -59,21 +63,51 @@ TEST(CheckpointFolder, ListAndResolve) {
   EXPECT_THROW((void)resolve_checkpoint(directory.path() / "nowhere"), IoError);
 }
 
-TEST(CheckpointFolder, RetentionCountsCommittedOnesAndSparesTheNew) {
-  const test::TemporaryDirectory directory;
-  FileSystem fs;
-  for (const int step : {5, 10, 20, 30}) {
-    make_committed(directory.path() / step_name(step));
+std::vector<std::int64_t> steps_in(const std::filesystem::path& directory) {
+  std::vector<std::int64_t> steps;
+  for (const CheckpointInfo& info : list_checkpoints(directory)) {
+    steps.push_back(info.step);
   }
-  std::filesystem::create_directories(directory.path() / step_name(40));
-  apply_retention(fs, directory.path(), 0, 5);
-  EXPECT_EQ(list_checkpoints(directory.path()).size(), 5U);
-  apply_retention(fs, directory.path(), 2, 5);
-  const auto left = list_checkpoints(directory.path());
-  ASSERT_EQ(left.size(), 3U);
-  EXPECT_EQ(left[0].step, 5);
-  EXPECT_EQ(left[1].step, 30);
-  EXPECT_EQ(left[2].step, 40);
+  return steps;
+}
+
+class RetentionTest : public ::testing::Test {
+ protected:
+  RetentionTest() {
+    for (const int step : {5, 10, 20, 30}) {
+      make_committed(directory_.path() / step_name(step));
+    }
+    std::filesystem::create_directories(directory_.path() / step_name(40));  // not committed
+  }
+  std::vector<std::int64_t> after(const Retention& retention, std::int64_t just_saved) {
+    apply_retention(fs_, directory_.path(), retention, just_saved);
+    return steps_in(directory_.path());
+  }
+  test::TemporaryDirectory directory_;
+  FileSystem fs_;
+};
+
+using Steps = std::vector<std::int64_t>;
+
+TEST_F(RetentionTest, CountsCommittedOnesAndSparesTheNew) {
+  EXPECT_EQ(after({.keep_last = 0}, 5), (Steps{5, 10, 20, 30, 40}));
+  EXPECT_EQ(after({.keep_last = 2}, 5), (Steps{5, 30, 40}));
+}
+
+TEST_F(RetentionTest, NeverGoesBelowTwo) {
+  EXPECT_EQ(after({.keep_last = 1}, 30), (Steps{20, 30, 40}));
+}
+
+TEST_F(RetentionTest, DeletesNothingUnlessTheNewOneIsCommitted) {
+  EXPECT_EQ(after({.keep_last = 2}, 40), (Steps{5, 10, 20, 30, 40}));
+  EXPECT_EQ(after({.keep_last = 2}, 99), (Steps{5, 10, 20, 30, 40}));
+}
+
+TEST_F(RetentionTest, PinnedStepsAndEveryNthStay) {
+  std::ofstream(directory_.path() / step_name(5) / "PINNED");
+  EXPECT_EQ(after({.keep_last = 2}, 30), (Steps{5, 20, 30, 40}));
+  make_committed(directory_.path() / step_name(10));
+  EXPECT_EQ(after({.keep_last = 2, .keep_every = 10}, 30), (Steps{5, 10, 20, 30, 40}));
 }
 
 TEST(CheckpointFolder, SettingAsideNeverOverwrites) {
