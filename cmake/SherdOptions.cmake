@@ -4,6 +4,8 @@ include(CMakeDependentOption)
 
 option(BUILD_SHARED_LIBS "Build shared libraries" OFF)
 option(SHERD_ENABLE_CUDA "Compile the CUDA and NCCL parts (needs the toolkit and NCCL)" OFF)
+option(SHERD_ENABLE_IO_URING "Write checkpoints with io_uring where the kernel has it (needs liburing)"
+       ON)
 option(SHERD_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SHERD_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(SHERD_QUICK_TEST_BUILD "Compile tests faster: precompiled headers" OFF)

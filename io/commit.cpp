@@ -5,12 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
-#include <thread>
 
 #include "io/checkpoint_folder.hpp"
 #include "io/crash_point.hpp"
 #include "io/file_ops.hpp"
+#include "io/meta_fields.hpp"
+#include "io/poll_until.hpp"
 #include "io/positioned_reader.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/log.hpp"
@@ -20,20 +20,6 @@ namespace {
 
 namespace fs_std = std::filesystem;
 using Seconds = std::chrono::duration<double>;
-
-/// Calls `done` until it returns true, ever more seldom; false when `timeout` has passed.
-bool poll_until(Seconds timeout, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  auto pause = std::chrono::milliseconds(1);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::milliseconds(50));
-  }
-  return true;
-}
 
 fs_std::path failure_path(const fs_std::path& folder) { return folder / "votes" / "FAILED"; }
 
@@ -127,6 +113,7 @@ fs_std::path finish_commit(FileSystem& fs, const fs_std::path& directory,
 
 Manifest complete_manifest(Manifest plan, const std::vector<Vote>& votes) {
   std::vector<std::size_t> next(votes.size(), 0);
+  std::vector<std::size_t> next_block(votes.size(), 0);
   const auto take = [&](int rank) {
     const auto index = static_cast<std::size_t>(rank);
     if (index >= votes.size() || next[index] >= votes[index].crc32c.size()) {
@@ -137,6 +124,13 @@ Manifest complete_manifest(Manifest plan, const std::vector<Vote>& votes) {
   for (TensorRecord& tensor : plan.tensors) {
     for (PieceRecord& piece : tensor.pieces) {
       piece.crc32c = take(piece.rank);
+      if (piece.block) {
+        const auto rank = static_cast<std::size_t>(piece.rank);
+        if (next_block[rank] >= votes[rank].parts_crc32c.size()) {
+          throw DamagedError(fmt::format("the vote of rank {} has too few blocks", rank));
+        }
+        piece.parts_crc32c = votes[rank].parts_crc32c[next_block[rank]++];
+      }
     }
   }
   for (BlobRecord& blob : plan.blobs) {
@@ -168,7 +162,9 @@ std::vector<Vote> wait_for_votes(const fs_std::path& folder, int world_size,
 fs_std::path commit(FileSystem& fs, const fs_std::path& directory, const fs_std::path& folder,
                     const Manifest& manifest) {
   const fs_std::path target = directory / step_name(manifest.step);
-  write_text_durably(fs, folder / "COMMITTED.json", to_json(manifest),
+  Manifest finished = manifest;
+  write_timing(fs, folder, finished);
+  write_text_durably(fs, folder / "COMMITTED.json", to_json(finished),
                      [] { crash_point("manifest_unnamed", 0); });
   publish(fs, folder, target);
   tidy(fs, directory, target);
@@ -188,13 +184,17 @@ void note_failure(FileSystem& fs, const fs_std::path& folder, const std::string&
   }
 }
 
+void throw_if_failed(const fs_std::path& folder) {
+  if (fs_std::exists(failure_path(folder))) {
+    const std::string why = read_text(failure_path(folder));
+    throw IoError(why.empty() ? "rank 0 could not commit and could not write down why" : why);
+  }
+}
+
 void wait_for_commit(const fs_std::path& directory, const fs_std::path& folder, std::int64_t step,
                      const std::string& uuid, Seconds timeout) {
   const bool decided = poll_until(timeout, [&] {
-    if (fs_std::exists(failure_path(folder))) {
-      const std::string why = read_text(failure_path(folder));
-      throw IoError(why.empty() ? "rank 0 could not commit and could not write down why" : why);
-    }
+    throw_if_failed(folder);
     return !fs_std::exists(folder);
   });
   if (!decided) {

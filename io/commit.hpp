@@ -32,6 +32,9 @@ std::filesystem::path commit(FileSystem& fs, const std::filesystem::path& direct
 void note_failure(FileSystem& fs, const std::filesystem::path& folder,
                   const std::string& message) noexcept;
 
+/// Throws IoError with the note of note_failure(), if there is one.
+void throw_if_failed(const std::filesystem::path& folder);
+
 /// Other ranks: wait until rank 0 has committed the save `uuid`. Throws IoError with its failure
 /// note, or after `timeout`.
 void wait_for_commit(const std::filesystem::path& directory, const std::filesystem::path& folder,

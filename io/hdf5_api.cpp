@@ -96,13 +96,18 @@ Section::Section() : lock_(library_mutex()) {
 
 Section::~Section() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
 
-Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_bytes) {
+Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_bytes, Pages pages) {
   const Hdf5Properties creation = properties(H5P_FILE_CREATE);
   ok(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times", path.string());
   const Hdf5Properties access = properties(H5P_FILE_ACCESS);
   ok(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), "H5Pset_libver_bounds",
      path.string());
-  ok(H5Pset_alignment(access.get(), kAlignment, kAlignment), "H5Pset_alignment", path.string());
+  ok(H5Pset_alignment(access.get(), pages == Pages::apart ? 1 : kAlignment, kAlignment),
+     "H5Pset_alignment", path.string());
+  if (pages == Pages::apart) {
+    ok(H5Pset_small_data_block_size(access.get(), 0), "H5Pset_small_data_block_size",
+       path.string());
+  }
   ok(H5Pset_meta_block_size(access.get(), metadata_bytes), "H5Pset_meta_block_size", path.string());
   ok(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "H5Pset_fclose_degree", path.string());
   return Hdf5File(id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
@@ -161,7 +166,7 @@ Hdf5Dataset create_virtual(hid_t file, const std::string& path, hid_t type,
   const Hdf5Space space = simple_space(extents, path);
   for (const VirtualSource& source : sources) {
     select_boxes(space, source.boxes, path);
-    const Hdf5Space all = simple_space(std::span(&source.numel, 1), path);
+    const Hdf5Space all = simple_space(source.extents, path);
     ok(H5Pset_virtual(list.get(), space.get(), source.file.c_str(), source.dataset.c_str(),
                       all.get()),
        "H5Pset_virtual", path);

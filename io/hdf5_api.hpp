@@ -30,9 +30,14 @@ class Section {
   void* print_data_ = nullptr;
 };
 
+/// Whether objects smaller than a page (4096 bytes) may share one.
+enum class Pages : std::uint8_t { shared, apart };
+
 /// A new file in the format that HDF5 1.8 to 2.x read, without time stamps; objects of 4096 bytes
-/// and more start at multiples of 4096, metadata is kept in blocks of `metadata_bytes`.
-[[nodiscard]] Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_bytes);
+/// and more (all, when apart) start at multiples of 4096, metadata is kept in blocks of
+/// `metadata_bytes`.
+[[nodiscard]] Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_bytes,
+                                   Pages pages);
 void close_file(Hdf5File file, const std::filesystem::path& path);
 
 /// A group without time stamps; its parent must exist.
@@ -46,12 +51,12 @@ void commit_type(hid_t file, const std::string& path, hid_t type);
 /// Where its raw data lies; the dataset must not be empty.
 [[nodiscard]] std::uint64_t offset_of(const Hdf5Dataset& dataset, const std::string& path);
 
-/// One source of a virtual dataset: all of the 1-D `dataset` (numel elements) of `file`, laid into
-/// the union of `boxes`.
+/// One source of a virtual dataset: all of `dataset`, which has `extents`, of `file` ("." is the
+/// same one), laid into the union of `boxes`.
 struct VirtualSource {
   std::string file;
   std::string dataset;
-  std::int64_t numel = 0;
+  std::vector<std::int64_t> extents;
   std::vector<Box> boxes;
 };
 /// `fill` is one element of `type`: what reads where no source answers.

@@ -4,16 +4,12 @@
 #include <span>
 #include <vector>
 
+#include "sherd/dtensor/block.hpp"
 #include "sherd/dtensor/flat_range.hpp"
 
 namespace sherd::io {
 
-/// A block of a row-major array: `count[d]` elements from `start[d]` on in each dimension.
-struct Box {
-  std::vector<std::int64_t> start;
-  std::vector<std::int64_t> count;
-  friend bool operator==(const Box&, const Box&) = default;
-};
+using Box = dtensor::Block;
 
 /// The flat element range as disjoint boxes in ascending order: at most 2 * rank - 1 of them. Empty
 /// for an empty range. `extents` has at least one dimension.

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <span>
 
-#include "io/format_version.hpp"
 #include "io/hdf5_api.hpp"
 #include "io/hdf5_types.hpp"
 #include "io/hyperslab.hpp"
 #include "io/link_path.hpp"
-#include "io/node_template.hpp"
-#include "io/positioned_reader.hpp"
 #include "io/scratch_file.hpp"
 
 namespace sherd::io {
@@ -18,12 +15,9 @@ namespace {
 
 class IndexBuilder {
  public:
-  IndexBuilder(const StateLayout& layout, const mesh::DeviceMesh& mesh, hid_t file)
-      : layout_(layout), mesh_(mesh), file_(file), types_(file), groups_(file) {
-    hdf5::set_attribute(file, "format", kFormatName);
-    hdf5::set_attribute(file, "version", std::int64_t{kFormatVersion});
-    hdf5::set_attribute(file, "world_size", std::int64_t{layout.world_size});
-    hdf5::create_group(file, "/dtypes");
+  IndexBuilder(const StateLayout& layout, const ShardFiles& files, hid_t file)
+      : layout_(layout), files_(files), file_(file), types_(file), groups_(file) {
+    describe_file(file, layout.world_size);
     hdf5::create_group(file, "/meta");
     groups_.assume("/meta");
   }
@@ -47,18 +41,23 @@ class IndexBuilder {
     }
   }
 
-  Extent add_step() {
+  MetaField add_step() {
     const Hdf5Dataset dataset =
         hdf5::create_contiguous(file_, "/meta/step", types_.get(DType::i64), {});
-    return {hdf5::offset_of(dataset, "/meta/step"), sizeof(std::int64_t)};
+    return {"step", {hdf5::offset_of(dataset, "/meta/step"), sizeof(std::int64_t)}};
   }
 
-  Extent add_text(const std::string& key, std::size_t capacity) {
-    const std::string path = "/meta" + link_path(key == "step" ? "step_text" : key);
+  /// `name` is the dataset's, below /meta.
+  MetaField add_text(const std::string& key, const std::string& name, std::size_t capacity) {
+    const std::string path = "/meta" + link_path(name);
     groups_.make_parents(path);
     const Hdf5Type type = hdf5::string_type(capacity);
     const Hdf5Dataset dataset = hdf5::create_contiguous(file_, path, type.get(), {});
-    return {hdf5::offset_of(dataset, path), capacity};
+    return {key, {hdf5::offset_of(dataset, path), capacity}};
+  }
+
+  std::vector<PlacedDataset> add_shards(std::span<const int> ranks) {
+    return create_shard_datasets(layout_, ranks, file_, types_);
   }
 
  private:
@@ -82,23 +81,69 @@ class IndexBuilder {
     for (int rank = 0; rank < layout_.world_size; ++rank) {
       const dtensor::FlatRange range = tensor.stored[static_cast<std::size_t>(rank)];
       if (range.numel > 0) {
-        result.push_back({node_file_name(mesh_.coord(rank).node), item_path(layout_, rank, item),
-                          range.numel, boxes_of(extents, range)});
+        result.push_back({files_.in_index() ? "." : files_.name(files_.of(rank)),
+                          item_path(layout_, rank, item), extents_of(tensor, rank),
+                          boxes(tensor, rank, extents)});
       }
     }
     return result;
   }
 
+  /// Of the dataset that a rank's part is stored in.
+  static std::vector<std::int64_t> extents_of(const TensorLayout& tensor, int rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (!tensor.blocks.empty() && !tensor.blocks[index].count.empty()) {
+      return tensor.blocks[index].count;
+    }
+    return {tensor.stored[index].numel};
+  }
+
+  static std::vector<Box> boxes(const TensorLayout& tensor, int rank,
+                                const std::vector<std::int64_t>& extents) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (!tensor.blocks.empty() && !tensor.blocks[index].count.empty()) {
+      return {tensor.blocks[index]};
+    }
+    return boxes_of(extents, tensor.stored[index]);
+  }
+
   const StateLayout& layout_;
-  const mesh::DeviceMesh& mesh_;
+  const ShardFiles& files_;
   hid_t file_;
   hdf5::CommittedTypes types_;
   GroupTree groups_;
 };
 
-void patch(std::vector<std::byte>& image, const Extent& extent, const void* data,
-           std::size_t bytes) {
-  std::memcpy(image.data() + extent.offset, data, std::min<std::size_t>(bytes, extent.bytes));
+/// A user's text may be called like a field of ours.
+std::string dataset_name(const std::string& key) {
+  return key == "step" || key == "timing" ? key + "_text" : key;
+}
+
+std::size_t timing_capacity(int world_size) {
+  constexpr std::size_t kBytesPerRank = 192;  // of numbers up to a day in microseconds
+  return std::bit_ceil(256 + kBytesPerRank * static_cast<std::size_t>(world_size));
+}
+
+std::vector<Extent> extents_of(const IndexTemplate& index) {
+  std::vector<Extent> extents{index.step.extent, index.timing.extent};
+  for (const MetaField& text : index.texts) {
+    extents.push_back(text.extent);
+  }
+  return extents;
+}
+
+std::vector<PlacedDataset> fill(IndexBuilder& builder, const StateLayout& layout,
+                                const ShardFiles& files, const TextCapacities& capacities,
+                                IndexTemplate& result) {
+  for (std::size_t item = 0; item < layout.tensors.size(); ++item) {
+    builder.add_tensor(item);
+  }
+  result.step = builder.add_step();
+  result.timing = builder.add_text("timing", "timing", timing_capacity(layout.world_size));
+  for (const auto& [key, capacity] : capacities) {
+    result.texts.push_back(builder.add_text(key, dataset_name(key), capacity));
+  }
+  return files.in_index() ? builder.add_shards(files.members(0)) : std::vector<PlacedDataset>{};
 }
 
 }  // namespace
@@ -111,40 +156,26 @@ TextCapacities capacities_for(const std::map<std::string, std::string>& texts) {
   return capacities;
 }
 
-IndexTemplate build_index_template(const StateLayout& layout, const mesh::DeviceMesh& mesh,
+IndexTemplate build_index_template(const StateLayout& layout, const ShardFiles& files,
                                    const TextCapacities& capacities,
                                    const std::filesystem::path& scratch) {
   const ScratchFile guard(scratch);
   IndexTemplate result;
+  std::vector<PlacedDataset> datasets;
+  const std::size_t room =
+      files.in_index() ? metadata_bytes(layout, files.members(0).size()) : std::size_t{65536};
   {
     const hdf5::Section section;
-    Hdf5File file = hdf5::create_file(scratch, 64 * 1024);
+    Hdf5File file = hdf5::create_file(
+        scratch, room, files.pages_apart() ? hdf5::Pages::apart : hdf5::Pages::shared);
     {
-      IndexBuilder builder(layout, mesh, file.get());
-      for (std::size_t item = 0; item < layout.tensors.size(); ++item) {
-        builder.add_tensor(item);
-      }
-      result.step = builder.add_step();
-      for (const auto& [key, capacity] : capacities) {
-        result.texts[key] = builder.add_text(key, capacity);
-      }
+      IndexBuilder builder(layout, files, file.get());
+      datasets = fill(builder, layout, files, capacities, result);
     }
     hdf5::close_file(std::move(file), scratch);
   }
-  const PositionedReader reader(scratch);
-  result.image.resize(reader.bytes());
-  reader.read(0, result.image);
+  result.content = template_of(scratch, std::move(datasets), extents_of(result));
   return result;
-}
-
-std::vector<std::byte> index_image(const IndexTemplate& index, std::int64_t step,
-                                   const std::map<std::string, std::string>& texts) {
-  std::vector<std::byte> image = index.image;
-  patch(image, index.step, &step, sizeof(step));
-  for (const auto& [key, extent] : index.texts) {
-    patch(image, extent, texts.at(key).c_str(), texts.at(key).size() + 1);
-  }
-  return image;
 }
 
 }  // namespace sherd::io

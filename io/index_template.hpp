@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "io/file_template.hpp"
+#include "io/shard_files.hpp"
+#include "io/shard_template.hpp"
 #include "io/state_layout.hpp"
-#include "sherd/mesh/device_mesh.hpp"
 
 namespace sherd::io {
 
@@ -17,21 +17,23 @@ using TextCapacities = std::map<std::string, std::size_t>;
 /// Powers of two of at least 256 that hold each text and its NUL.
 [[nodiscard]] TextCapacities capacities_for(const std::map<std::string, std::string>& texts);
 
-/// index.h5 as bytes, with the places that change from save to save.
+/// A field below /meta that every save fills anew.
+struct MetaField {
+  std::string key;
+  Extent extent;
+};
+
+/// index.h5: the global view; with Layout::single_file also every rank's data.
 struct IndexTemplate {
-  std::vector<std::byte> image;
-  Extent step;
-  std::map<std::string, Extent> texts;
+  ShardTemplate content;
+  MetaField step;                ///< int64
+  MetaField timing;              ///< JSON: RankTiming of all ranks
+  std::vector<MetaField> texts;  ///< StateDict::common
 };
 
 /// Builds it at `scratch` with HDF5, reads it back, removes it. Throws IoError.
-[[nodiscard]] IndexTemplate build_index_template(const StateLayout& layout,
-                                                 const mesh::DeviceMesh& mesh,
+[[nodiscard]] IndexTemplate build_index_template(const StateLayout& layout, const ShardFiles& files,
                                                  const TextCapacities& capacities,
                                                  const std::filesystem::path& scratch);
-
-/// The file of one save.
-[[nodiscard]] std::vector<std::byte> index_image(const IndexTemplate& index, std::int64_t step,
-                                                 const std::map<std::string, std::string>& texts);
 
 }  // namespace sherd::io

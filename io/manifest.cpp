@@ -9,6 +9,7 @@
 #include "io/file_ops.hpp"
 #include "io/format_version.hpp"
 #include "io/positioned_reader.hpp"
+#include "io/rank_timing.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::io {
@@ -23,15 +24,36 @@ std::uint32_t digest(const Json& json) {
   return crc32c(std::as_bytes(std::span(text)));
 }
 
+Json json_of(const PieceRecord& piece) {
+  Json json = {{"rank", piece.rank},   {"file", piece.file},   {"file_offset", piece.file_offset},
+               {"first", piece.first}, {"numel", piece.numel}, {"crc32c", piece.crc32c}};
+  if (piece.block) {
+    json["start"] = piece.block->start;
+    json["count"] = piece.block->count;
+    json["parts_crc32c"] = piece.parts_crc32c;
+  }
+  return json;
+}
+
+PieceRecord piece_of(const Json& json) {
+  PieceRecord piece{json.at("rank").get<int>(),
+                    json.at("file").get<std::size_t>(),
+                    json.at("file_offset").get<std::uint64_t>(),
+                    json.at("first").get<std::int64_t>(),
+                    json.at("numel").get<std::int64_t>(),
+                    json.at("crc32c").get<std::uint32_t>()};
+  if (json.contains("start")) {
+    piece.block = dtensor::Block{json.at("start").get<std::vector<std::int64_t>>(),
+                                 json.at("count").get<std::vector<std::int64_t>>()};
+    piece.parts_crc32c = json.at("parts_crc32c").get<std::vector<std::uint32_t>>();
+  }
+  return piece;
+}
+
 Json json_of(const TensorRecord& tensor) {
   Json pieces = Json::array();
   for (const PieceRecord& piece : tensor.pieces) {
-    pieces.push_back({{"rank", piece.rank},
-                      {"file", piece.file},
-                      {"file_offset", piece.file_offset},
-                      {"first", piece.first},
-                      {"numel", piece.numel},
-                      {"crc32c", piece.crc32c}});
+    pieces.push_back(json_of(piece));
   }
   return {{"key", tensor.key},
           {"name", tensor.name},
@@ -54,10 +76,7 @@ TensorRecord tensor_of(const Json& json) {
   tensor.requires_grad = json.at("requires_grad").get<bool>();
   tensor.aliases = json.at("aliases").get<std::vector<std::string>>();
   for (const Json& piece : json.at("pieces")) {
-    tensor.pieces.push_back(
-        {piece.at("rank").get<int>(), piece.at("file").get<std::size_t>(),
-         piece.at("file_offset").get<std::uint64_t>(), piece.at("first").get<std::int64_t>(),
-         piece.at("numel").get<std::int64_t>(), piece.at("crc32c").get<std::uint32_t>()});
+    tensor.pieces.push_back(piece_of(piece));
   }
   return tensor;
 }
@@ -68,20 +87,27 @@ Json json_of(const BlobRecord& blob) {
           {"bytes", blob.bytes}, {"crc32c", blob.crc32c}};
 }
 
-Json json_of(const RankTiming& timing) {
-  return {{"rank", timing.rank},
-          {"stage_us", timing.stage_us},
-          {"crc_us", timing.crc_us},
-          {"write_us", timing.write_us},
-          {"sync_us", timing.sync_us}};
-}
-
 Json json_of(const FileRecord& file) {
   return {{"name", file.name}, {"bytes", file.bytes}, {"structure_crc32c", file.structure_crc32c}};
 }
 
-Json json_of(const TextRecord& text) {
-  return {{"key", text.key}, {"file_offset", text.file_offset}, {"bytes", text.bytes}};
+Json json_of(const MetaRecord& meta) {
+  return {{"key", meta.key},
+          {"file_offset", meta.file_offset},
+          {"bytes", meta.bytes},
+          {"capacity", meta.capacity},
+          {"crc32c", meta.crc32c}};
+}
+
+std::vector<MetaRecord> metas_of(const Json& list) {
+  std::vector<MetaRecord> metas;
+  for (const Json& json : list) {
+    metas.push_back({json.at("key").get<std::string>(), json.at("file_offset").get<std::uint64_t>(),
+                     json.at("bytes").get<std::uint64_t>(),
+                     json.at("capacity").get<std::uint64_t>(),
+                     json.at("crc32c").get<std::uint32_t>()});
+  }
+  return metas;
 }
 
 template <class T>
@@ -105,17 +131,22 @@ void fill_small_records(Manifest& manifest, const Json& json) {
          blob.at("file").get<std::size_t>(), blob.at("file_offset").get<std::uint64_t>(),
          blob.at("bytes").get<std::uint64_t>(), blob.at("crc32c").get<std::uint32_t>()});
   }
-  for (const Json& text : json.at("common")) {
-    manifest.texts.push_back({text.at("key").get<std::string>(),
-                              text.at("file_offset").get<std::uint64_t>(),
-                              text.at("bytes").get<std::uint64_t>()});
+  manifest.texts = metas_of(json.at("common"));
+  manifest.own = metas_of(json.at("meta"));
+  manifest.timing = timings_of(json.at("timing"));
+}
+
+bool block_fits(const PieceRecord& piece, const TensorRecord& tensor) {
+  const std::vector<std::int64_t>& extents = tensor.shape.extents();
+  const dtensor::Block& block = *piece.block;
+  bool good = piece.first == 0 && block.start.size() == extents.size() &&
+              block.count.size() == extents.size() && block.numel() == piece.numel;
+  for (std::size_t d = 0; good && d < extents.size(); ++d) {
+    good = block.start[d] >= 0 && block.count[d] > 0 && block.count[d] <= extents[d] &&
+           block.start[d] <= extents[d] - block.count[d];
   }
-  for (const Json& timing : json.at("timing")) {
-    manifest.timing.push_back(
-        {timing.at("rank").get<int>(), timing.at("stage_us").get<std::int64_t>(),
-         timing.at("crc_us").get<std::int64_t>(), timing.at("write_us").get<std::int64_t>(),
-         timing.at("sync_us").get<std::int64_t>()});
-  }
+  const std::uint64_t bytes = static_cast<std::uint64_t>(piece.numel) * size_of(tensor.dtype);
+  return good && piece.parts_crc32c.size() == (bytes + kDigestBytes - 1) / kDigestBytes;
 }
 
 /// Every index and extent must point into what the manifest itself lists.
@@ -127,8 +158,10 @@ void check_references(const Manifest& manifest) {
   bool good = !manifest.files.empty() && manifest.world_size > 0;
   for (const TensorRecord& tensor : manifest.tensors) {
     std::int64_t at = 0;
+    const bool in_blocks = !tensor.pieces.empty() && tensor.pieces.front().block.has_value();
     for (const PieceRecord& piece : tensor.pieces) {
-      good = good && piece.numel > 0 && piece.first == at &&
+      good = good && piece.numel > 0 && piece.block.has_value() == in_blocks &&
+             (in_blocks ? block_fits(piece, tensor) : piece.first == at) &&
              inside(piece.file, piece.file_offset,
                     static_cast<std::uint64_t>(piece.numel) * size_of(tensor.dtype));
       at += piece.numel;
@@ -138,8 +171,10 @@ void check_references(const Manifest& manifest) {
   for (const BlobRecord& blob : manifest.blobs) {
     good = good && inside(blob.file, blob.file_offset, blob.bytes);
   }
-  for (const TextRecord& text : manifest.texts) {
-    good = good && inside(0, text.file_offset, text.bytes);
+  for (const auto* list : {&manifest.texts, &manifest.own}) {
+    for (const MetaRecord& meta : *list) {
+      good = good && meta.bytes <= meta.capacity && inside(0, meta.file_offset, meta.capacity);
+    }
   }
   if (!good) {
     throw DamagedError("its records contradict each other");
@@ -190,7 +225,8 @@ std::string to_json(const Manifest& manifest) {
                {"tensors", list_of(manifest.tensors)},
                {"per_rank", list_of(manifest.blobs)},
                {"common", list_of(manifest.texts)},
-               {"timing", list_of(manifest.timing)}};
+               {"meta", list_of(manifest.own)},
+               {"timing", json_of(manifest.timing)}};
   json[kDigestKey] = digest(json);
   return json.dump(1) + "\n";
 }

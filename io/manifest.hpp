@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/rank_timing.hpp"
 #include "sherd/base/dtype.hpp"
 #include "sherd/dtensor/shard_spec.hpp"
 #include "sherd/tensor/shape.hpp"
@@ -16,7 +17,7 @@ namespace sherd::io {
 struct FileRecord {
   std::string name;
   std::uint64_t bytes = 0;
-  std::uint32_t structure_crc32c = 0;  ///< of all bytes that belong to no piece and no blob
+  std::uint32_t structure_crc32c = 0;  ///< of all bytes of no piece, blob or meta field
 };
 
 /// A stretch of a tensor in a file.
@@ -24,10 +25,17 @@ struct PieceRecord {
   int rank = 0;
   std::size_t file = 0;  ///< index into Manifest::files
   std::uint64_t file_offset = 0;
-  std::int64_t first = 0;
+  std::int64_t first = 0;  ///< 0 for a block
   std::int64_t numel = 0;
   std::uint32_t crc32c = 0;
+  /// Of a tensor that was saved in blocks: which one this is, row-major in the file.
+  std::optional<dtensor::Block> block = std::nullopt;
+  /// Of a block: digest of each kDigestBytes of it, so that a part can be checked by itself.
+  std::vector<std::uint32_t> parts_crc32c = {};
 };
+
+/// How much of a block one of its digests covers; the last covers less.
+constexpr std::uint64_t kDigestBytes = std::uint64_t{1} << 20;
 
 struct TensorRecord {
   std::string key;
@@ -37,7 +45,7 @@ struct TensorRecord {
   dtensor::Placement placement = dtensor::Placement::sharded;
   bool requires_grad = true;
   std::vector<std::string> aliases;  ///< whole keys
-  std::vector<PieceRecord> pieces;   ///< in element order
+  std::vector<PieceRecord> pieces;   ///< in element order; blocks by rank
 };
 
 struct BlobRecord {
@@ -49,20 +57,13 @@ struct BlobRecord {
   std::uint32_t crc32c = 0;
 };
 
-/// A common text in index.h5.
-struct TextRecord {
+/// A field of index.h5 below /meta whose value changes from save to save.
+struct MetaRecord {
   std::string key;
   std::uint64_t file_offset = 0;
-  std::uint64_t bytes = 0;  ///< without the NUL
-};
-
-/// Microseconds a rank's background work took.
-struct RankTiming {
-  int rank = 0;
-  std::int64_t stage_us = 0;
-  std::int64_t crc_us = 0;
-  std::int64_t write_us = 0;
-  std::int64_t sync_us = 0;
+  std::uint64_t bytes = 0;     ///< of the value; of a text without the NUL
+  std::uint64_t capacity = 0;  ///< of the field: zeros follow the value
+  std::uint32_t crc32c = 0;    ///< of the whole field
 };
 
 /// COMMITTED.json: what a checkpoint consists of, enough to load it without HDF5.
@@ -76,7 +77,8 @@ struct Manifest {
   std::vector<FileRecord> files;  ///< index.h5 first
   std::vector<TensorRecord> tensors;
   std::vector<BlobRecord> blobs;
-  std::vector<TextRecord> texts;
+  std::vector<MetaRecord> texts;  ///< StateDict::common
+  std::vector<MetaRecord> own;    ///< "step" (int64), "timing" (JSON)
   std::vector<RankTiming> timing;
 };
 

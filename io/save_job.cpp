@@ -2,34 +2,21 @@
 
 #include <fcntl.h>
 
+#include "io/background_priority.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/commit.hpp"
 #include "io/crash_point.hpp"
-#include "io/crc32c.hpp"
 #include "io/file_ops.hpp"
-#include "io/shard_writer.hpp"
+#include "io/meta_fields.hpp"
+#include "io/save_pipeline.hpp"
+#include "io/structure_file.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/log.hpp"
 
 namespace sherd::io {
 namespace {
 
-/// Adds the time until it goes out of scope to a counter of microseconds.
-class PhaseTimer {
- public:
-  explicit PhaseTimer(std::int64_t& total) : total_(total) {}
-  PhaseTimer(const PhaseTimer&) = delete;
-  PhaseTimer& operator=(const PhaseTimer&) = delete;
-  ~PhaseTimer() {
-    total_ += std::chrono::duration_cast<std::chrono::microseconds>(
-                  std::chrono::steady_clock::now() - start_)
-                  .count();
-  }
-
- private:
-  std::int64_t& total_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+std::int64_t microseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e6); }
 
 std::string what_of(const std::exception_ptr& error) {
   try {
@@ -43,38 +30,28 @@ std::string what_of(const std::exception_ptr& error) {
 
 }  // namespace
 
-SaveJob::SaveJob(Settings settings, std::shared_ptr<const SavePlan> plan, const std::byte* staging,
-                 std::shared_ptr<FileSystem> fs, std::shared_ptr<SaveTicket::Impl> ticket)
+SaveJob::SaveJob(Settings settings, std::shared_ptr<const SavePlan> plan, StageSources sources,
+                 StagingRing& ring, std::shared_ptr<FileSystem> fs,
+                 std::shared_ptr<SaveTicket::Impl> ticket)
     : settings_(std::move(settings)),
       plan_(std::move(plan)),
-      staging_(staging),
+      ring_(ring),
       fs_(std::move(fs)),
-      ticket_(std::move(ticket)) {
+      ticket_(std::move(ticket)),
+      stager_(plan_->layout, *plan_->staging, std::move(sources)) {
   vote_.rank = settings_.rank;
   vote_.uuid = settings_.uuid;
-  vote_.timing.rank = settings_.rank;
-  vote_.timing.stage_us = static_cast<std::int64_t>(ticket_->stall_seconds * 1e6);
-}
-
-void SaveJob::set_index(std::vector<std::byte> image,
-                        const std::map<std::string, std::string>& texts) {
-  index_ = std::move(image);
-  manifest_ = plan_->manifest;
-  manifest_.step = ticket_->step;
-  manifest_.uuid = settings_.uuid;
-  for (TextRecord& text : manifest_.texts) {
-    text.bytes = texts.at(text.key).size();
-  }
 }
 
 void SaveJob::run() noexcept {
   try {
-    crash_point("after_staging", settings_.rank);
+    take_background_priority();
+    ring_.reset();
     write_part();
-    crash_point("before_vote", settings_.rank);
+    crash("before_vote");
     cast_vote(*fs_, settings_.folder, vote_);
     voted_ = true;
-    crash_point("after_vote", settings_.rank);
+    crash("after_vote");
     ticket_->advance(SavePhase::durable);
     commit_or_follow();
     ticket_->advance(SavePhase::committed);
@@ -84,72 +61,74 @@ void SaveJob::run() noexcept {
 }
 
 void SaveJob::write_part() {
-  if (settings_.rank == 0) {
-    crash_point("before_index", 0);
-    write_index();
-    crash_point("after_plan", 0);
+  make_files();
+  ShardGate gate(*fs_, {settings_.folder, plan_->file_name, plan_->file_bytes, settings_.timeout},
+                 settings_.backend);
+  if (plan_->leads_file) {
+    gate.open();
   }
-  compute_digests();
-  ShardWriter writer(*fs_, settings_.folder / plan_->file_name);
-  {
-    const PhaseTimer timer(vote_.timing.write_us);
-    write_structure(writer);
-    write_data(writer);
-  }
+  move_data(gate);
   ticket_->advance(SavePhase::written);
-  crash_point("after_write", settings_.rank);
-  const PhaseTimer timer(vote_.timing.sync_us);
-  writer.sync();
-  sync_directory(*fs_, settings_.folder / "shards");
-  crash_point("after_sync", settings_.rank);
+  crash("after_write");
+  if (plan_->leads_file || plan_->staging->bytes > 0) {
+    gate.wait_open();
+    gate.writer().sync();
+    sync_directory(*fs_, (settings_.folder / plan_->file_name).parent_path());
+  }
+  crash("after_sync");
+  fill_vote();
 }
 
-void SaveJob::write_structure(ShardWriter& writer) {
-  if (!plan_->leads_node) {
-    return;
+void SaveJob::make_files() {
+  if (settings_.rank == 0) {
+    crash("before_index");
+    make_index();
+    crash("after_plan");
   }
-  writer.allocate(plan_->node_file.bytes);
-  for (const Segment& segment : plan_->node_file.structure) {
-    writer.write(segment.bytes.data(), segment.offset, segment.bytes.size());
+  if (plan_->leads_file && !plan_->shard_file.structure.empty()) {
+    write_structure(*fs_, settings_.folder / plan_->file_name, plan_->shard_file);
   }
-  writer.extend(plan_->node_file.bytes);
-  crash_point("after_structure", settings_.rank);
+  crash("after_structure");
 }
 
-void SaveJob::write_data(ShardWriter& writer) {
-  std::uint64_t total = 0;
-  for (const WriteRun& run : plan_->staging.runs) {
-    total += run.bytes;
-  }
-  std::uint64_t written = 0;
-  for (const WriteRun& run : plan_->staging.runs) {
-    writer.write(staging_ + run.stage_offset, run.file_offset, run.bytes, [&](std::uint64_t bytes) {
-      written += bytes;
-      if (2 * written >= total) {
-        crash_point("during_write", settings_.rank);
-      }
-    });
-  }
-}
-
-void SaveJob::write_index() {
-  manifest_.files.front().structure_crc32c = crc32c(index_);
-  {
-    const File file(*fs_, settings_.folder / "index.h5", O_WRONLY | O_CREAT | O_TRUNC);
-    file.write_at(index_, 0);
-    file.sync();
-  }
-  crash_point("after_index", 0);
+void SaveJob::make_index() {
+  manifest_ = plan_->manifest;
+  manifest_.step = ticket_->step;
+  manifest_.uuid = settings_.uuid;
+  const auto path = settings_.folder / "index.h5";
+  write_structure(*fs_, path, plan_->index.content.file);
+  write_fields(*fs_, settings_.folder, manifest_, settings_.texts);
+  File(*fs_, path, O_WRONLY).sync();
+  crash("after_index");
   write_text_durably(*fs_, settings_.folder / "plan.json", to_json(manifest_));
   sync_directory(*fs_, settings_.directory);
 }
 
-void SaveJob::compute_digests() {
-  const PhaseTimer timer(vote_.timing.crc_us);
-  for (const StagedItem& item : plan_->staging.items) {
-    vote_.crc32c.push_back(crc32c({staging_ + item.stage_offset, item.bytes}));
-  }
+void SaveJob::move_data(ShardGate& gate) {
+  SavePipeline pipeline(*plan_->staging, stager_, ring_, gate, *ticket_);
+  pipeline.run(
+      [this] {
+        ticket_->advance(SavePhase::staged);
+        crash("after_staging");
+      },
+      [this] { crash("during_write"); });
 }
+
+void SaveJob::fill_vote() {
+  ItemDigests digests = stager_.digests();
+  vote_.crc32c = std::move(digests.whole);
+  vote_.parts_crc32c = std::move(digests.parts);
+  const SaveTimes times = SaveTicket(ticket_).times();
+  vote_.timing = {settings_.rank,
+                  microseconds(SaveTicket(ticket_).stall_seconds()),
+                  microseconds(times.staged),
+                  microseconds(times.written),
+                  microseconds(ticket_->seconds()),
+                  microseconds(stager_.seconds()),
+                  static_cast<std::int64_t>(plan_->staging->bytes)};
+}
+
+void SaveJob::crash(const char* place) const { crash_point(place, settings_.rank); }
 
 void SaveJob::commit_or_follow() {
   if (settings_.rank != 0) {
@@ -162,9 +141,9 @@ void SaveJob::commit_or_follow() {
   crash_point("after_votes", 0);
   commit(*fs_, settings_.directory, settings_.folder, complete_manifest(manifest_, votes));
   try {
-    crash_point("before_retention", 0);
+    crash("before_retention");
     apply_retention(*fs_, settings_.directory, settings_.retention, ticket_->step);
-    crash_point("after_retention", 0);
+    crash("after_retention");
   } catch (const std::exception& error) {
     log::warning(std::string("old checkpoints were not removed: ") + error.what());
   }

@@ -1,20 +1,24 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "io/file_system.hpp"
 #include "io/retention.hpp"
 #include "io/save_plan.hpp"
 #include "io/save_ticket.hpp"
+#include "io/shard_gate.hpp"
+#include "io/stager.hpp"
+#include "io/staging_ring.hpp"
 #include "io/vote.hpp"
 
 namespace sherd::io {
 
-/// One rank's part of one save after staging: digests, writing, syncing, voting and, on rank 0,
+/// One rank's part of one save: copying, digests, writing, syncing, voting and, on rank 0,
 /// committing. Runs on a background thread; calls neither MPI nor HDF5.
 class SaveJob {
  public:
@@ -25,33 +29,34 @@ class SaveJob {
     int rank = 0;
     Retention retention;
     std::chrono::duration<double> timeout{};
+    WriteBackend backend = WriteBackend::pwrite;
+    std::map<std::string, std::string> texts = {};  ///< rank 0: StateDict::common
   };
 
-  /// `staging` holds what plan->staging says and stays untouched until the ticket is final.
-  SaveJob(Settings settings, std::shared_ptr<const SavePlan> plan, const std::byte* staging,
-          std::shared_ptr<FileSystem> fs, std::shared_ptr<SaveTicket::Impl> ticket);
-
-  /// Rank 0: what makes this save different from the plan.
-  void set_index(std::vector<std::byte> image, const std::map<std::string, std::string>& texts);
+  /// `ring` is used by nobody else until the ticket is final.
+  SaveJob(Settings settings, std::shared_ptr<const SavePlan> plan, StageSources sources,
+          StagingRing& ring, std::shared_ptr<FileSystem> fs,
+          std::shared_ptr<SaveTicket::Impl> ticket);
 
   /// Leaves the ticket committed or failed; never throws.
   void run() noexcept;
 
  private:
   void write_part();
-  void write_structure(class ShardWriter& writer);
-  void write_data(class ShardWriter& writer);
-  void write_index();
-  void compute_digests();
+  void make_files();
+  void make_index();
+  void move_data(ShardGate& gate);
+  void fill_vote();
   void commit_or_follow();
   void report(std::exception_ptr error) noexcept;
+  void crash(const char* place) const;
 
   Settings settings_;
   std::shared_ptr<const SavePlan> plan_;
-  const std::byte* staging_;
+  StagingRing& ring_;
   std::shared_ptr<FileSystem> fs_;
   std::shared_ptr<SaveTicket::Impl> ticket_;
-  std::vector<std::byte> index_;
+  Stager stager_;
   Manifest manifest_;  // rank 0
   Vote vote_;
   bool voted_ = false;

@@ -5,26 +5,27 @@
 #include <algorithm>
 
 #include "io/checkpoint_folder.hpp"
+#include "io/meta_fields.hpp"
 #include "io/process_identity.hpp"
 
 namespace sherd::io {
 namespace {
 
-/// Where every dataset of every rank lies, and the files' sizes: what the node leaders know and all
-/// ranks need. One flat array of numbers, so that one reduction spreads it.
+/// Where every dataset of every rank lies, and the files' sizes: what the files' makers know and
+/// all ranks need. One flat array of numbers, so that one reduction spreads it.
 class PlacementTable {
  public:
-  PlacementTable(int world_size, int nodes, std::size_t items)
+  PlacementTable(int world_size, int files, std::size_t items)
       : items_(items),
-        nodes_at_(static_cast<std::size_t>(world_size) * items),
-        numbers_(nodes_at_ + static_cast<std::size_t>(nodes) * 2, 0) {}
+        files_at_(static_cast<std::size_t>(world_size) * items),
+        numbers_(files_at_ + static_cast<std::size_t>(files) * 2, 0) {}
 
-  void add(int node, const NodeTemplate& built) {
+  void add(int file, const ShardTemplate& built) {
     for (const PlacedDataset& dataset : built.datasets) {
       numbers_[index(dataset.rank, dataset.item)] =
           static_cast<std::int64_t>(dataset.extent.offset) * 2 + (dataset.joined_with_next ? 1 : 0);
     }
-    const std::size_t at = nodes_at_ + static_cast<std::size_t>(node) * 2;
+    const std::size_t at = files_at_ + static_cast<std::size_t>(file) * 2;
     numbers_[at] = static_cast<std::int64_t>(built.file.bytes);
     numbers_[at + 1] = built.file.structure_crc32c;
   }
@@ -34,9 +35,9 @@ class PlacementTable {
     return static_cast<std::uint64_t>(numbers_[index(rank, item)]) / 2;
   }
   bool joined(int rank, std::size_t item) const { return numbers_[index(rank, item)] % 2 != 0; }
-  FileRecord file(int node) const {
-    const std::size_t at = nodes_at_ + static_cast<std::size_t>(node) * 2;
-    return {node_file_name(node), static_cast<std::uint64_t>(numbers_[at]),
+  FileRecord file(int file, std::string name) const {
+    const std::size_t at = files_at_ + static_cast<std::size_t>(file) * 2;
+    return {std::move(name), static_cast<std::uint64_t>(numbers_[at]),
             static_cast<std::uint32_t>(numbers_[at + 1])};
   }
 
@@ -46,19 +47,9 @@ class PlacementTable {
   }
 
   std::size_t items_;
-  std::size_t nodes_at_;
+  std::size_t files_at_;
   std::vector<std::int64_t> numbers_;
 };
-
-std::vector<int> ranks_of_node(const mesh::DeviceMesh& mesh, int node) {
-  std::vector<int> result;
-  for (int rank = 0; rank < mesh.size(); ++rank) {
-    if (mesh.coord(rank).node == node) {
-      result.push_back(rank);
-    }
-  }
-  return result;
-}
 
 std::vector<PlacedDataset> datasets_of(const StateLayout& layout, const PlacementTable& table,
                                        int rank) {
@@ -74,11 +65,25 @@ std::vector<PlacedDataset> datasets_of(const StateLayout& layout, const Placemen
   return mine;
 }
 
+/// The ranks that store a part of the tensor; those of blocks by rank.
+std::vector<int> by_first_element(const TensorLayout& tensor) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < tensor.stored.size(); ++rank) {
+    if (tensor.stored[rank].numel > 0) {
+      ranks.push_back(static_cast<int>(rank));
+    }
+  }
+  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) {
+    return tensor.stored[static_cast<std::size_t>(a)].first <
+           tensor.stored[static_cast<std::size_t>(b)].first;
+  });
+  return ranks;
+}
+
 class ManifestBuilder {
  public:
-  ManifestBuilder(const StateLayout& layout, const mesh::DeviceMesh& mesh,
-                  const PlacementTable& table)
-      : layout_(layout), mesh_(mesh), table_(table) {}
+  ManifestBuilder(const StateLayout& layout, const ShardFiles& files, const PlacementTable& table)
+      : layout_(layout), files_(files), table_(table) {}
 
   Manifest build(const IndexTemplate& index) const {
     Manifest manifest;
@@ -86,9 +91,10 @@ class ManifestBuilder {
     manifest.host = host_name();
     manifest.pid = ::getpid();
     manifest.started = process_start(manifest.pid);
-    manifest.files.push_back({"index.h5", index.image.size(), 0});
-    for (int node = 0; node < mesh_.nodes(); ++node) {
-      manifest.files.push_back(table_.file(node));
+    manifest.files.push_back(
+        {"index.h5", index.content.file.bytes, index.content.file.structure_crc32c});
+    for (int file = 0; !files_.in_index() && file < files_.count(); ++file) {
+      manifest.files.push_back(table_.file(file, files_.name(file)));
     }
     for (std::size_t item = 0; item < layout_.tensors.size(); ++item) {
       manifest.tensors.push_back(tensor(item));
@@ -96,16 +102,12 @@ class ManifestBuilder {
     for (std::size_t i = 0; i < layout_.blobs.size(); ++i) {
       add_blobs(manifest, i);
     }
-    for (const auto& [key, extent] : index.texts) {
-      manifest.texts.push_back({key, extent.offset, 0});
-    }
+    list_fields(index, manifest);
     return manifest;
   }
 
  private:
-  std::size_t file_of(int rank) const {
-    return static_cast<std::size_t>(mesh_.coord(rank).node) + 1;
-  }
+  std::size_t file_of(int rank) const { return files_.manifest_index(files_.of(rank)); }
 
   TensorRecord tensor(std::size_t item) const {
     const TensorLayout& entry = layout_.tensors[item];
@@ -125,15 +127,14 @@ class ManifestBuilder {
     for (const std::string& alias : facts.aliases) {
       record.aliases.push_back(top + "." + alias);
     }
-    for (int rank = 0; rank < layout_.world_size; ++rank) {
+    for (const int rank : by_first_element(entry)) {
       const dtensor::FlatRange range = entry.stored[static_cast<std::size_t>(rank)];
-      if (range.numel > 0) {
-        record.pieces.push_back(
-            {rank, file_of(rank), table_.offset(rank, item), range.first, range.numel, 0});
+      record.pieces.push_back(
+          {rank, file_of(rank), table_.offset(rank, item), range.first, range.numel});
+      if (!entry.blocks.empty()) {
+        record.pieces.back().block = entry.blocks[static_cast<std::size_t>(rank)];
       }
     }
-    std::sort(record.pieces.begin(), record.pieces.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
     return record;
   }
 
@@ -147,39 +148,52 @@ class ManifestBuilder {
   }
 
   const StateLayout& layout_;
-  const mesh::DeviceMesh& mesh_;
+  const ShardFiles& files_;
   const PlacementTable& table_;
 };
 
+/// What this rank builds with HDF5: index.h5 on rank 0, the shard file where it leads one.
+void build_files(const Ranks& ranks, const PlanOptions& options, const ShardFiles& files,
+                 const dtensor::StateDict& state, SavePlan& plan, PlacementTable& table) {
+  const std::string scratch = ".template-" + make_uuid();
+  const int file = files.of(ranks.rank());
+  if (ranks.rank() == 0) {
+    plan.index = build_index_template(plan.layout, files, capacities_for(state.common),
+                                      options.directory / (scratch + "-index.h5"));
+  }
+  if (!plan.leads_file) {
+    return;
+  }
+  if (files.in_index()) {
+    table.add(file, plan.index.content);
+    return;
+  }
+  const std::vector<int> members = files.members(file);
+  ShardTemplate built =
+      build_shard_template(plan.layout, members, options.directory / (scratch + "-shard.h5"));
+  table.add(file, built);
+  plan.shard_file = std::move(built.file);
+}
+
 }  // namespace
 
-std::shared_ptr<const SavePlan> make_save_plan(const Ranks& ranks,
-                                               const std::filesystem::path& directory,
+std::shared_ptr<const SavePlan> make_save_plan(const Ranks& ranks, const PlanOptions& options,
                                                const dtensor::StateDict& state) {
   auto plan = std::make_shared<SavePlan>();
+  const ShardFiles files(options.layout, *ranks.mesh);
+  const int file = files.of(ranks.rank());
   plan->layout = gather_layout(*ranks.world, *ranks.mesh, state);
-  const std::vector<int> of_node = ranks_of_node(*ranks.mesh, ranks.node());
-  plan->leads_node = of_node.front() == ranks.rank();
-  plan->file_name = node_file_name(ranks.node());
+  plan->leads_file = files.leader(file) == ranks.rank();
+  plan->file_name = files.name(file);
 
-  PlacementTable table(ranks.size(), ranks.mesh->nodes(), item_count(plan->layout));
-  all_or_none(ranks, [&] {
-    const std::string scratch = ".template-" + make_uuid();
-    if (plan->leads_node) {
-      NodeTemplate built =
-          build_node_template(plan->layout, of_node, directory / (scratch + "-node.h5"));
-      table.add(ranks.node(), built);
-      plan->node_file = std::move(built.file);
-    }
-    if (ranks.rank() == 0) {
-      plan->index = build_index_template(plan->layout, *ranks.mesh, capacities_for(state.common),
-                                         directory / (scratch + "-index.h5"));
-    }
-  });
+  PlacementTable table(ranks.size(), files.count(), item_count(plan->layout));
+  all_or_none(ranks, [&] { build_files(ranks, options, files, state, *plan, table); });
   table.share(ranks);
-  plan->staging = plan_staging(datasets_of(plan->layout, table, ranks.rank()));
+  plan->file_bytes = table.file(file, "").bytes;
+  plan->staging = std::make_shared<StagingPlan>(plan_staging(
+      plan->layout, datasets_of(plan->layout, table, ranks.rank()), options.chunk_bytes));
   if (ranks.rank() == 0) {
-    plan->manifest = ManifestBuilder(plan->layout, *ranks.mesh, table).build(plan->index);
+    plan->manifest = ManifestBuilder(plan->layout, files, table).build(plan->index);
   }
   return plan;
 }

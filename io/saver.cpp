@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
+#include <string_view>
+#include <typeinfo>
 
 #include "io/checkpoint_folder.hpp"
 #include "io/leftovers.hpp"
+#include "io/page.hpp"
+#include "io/write_queue.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
 
@@ -15,8 +21,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t kLargestChunk = std::uint64_t{8} << 20;
+constexpr std::uint64_t kSmallestChunk = std::uint64_t{64} << 10;
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// What moves the bytes here: the environment variable SHERD_IO names one for tests that look at
+/// system calls.
+WriteBackend choose_backend(WriteBackend wanted, const FileSystem& fs) {
+  const char* text = std::getenv("SHERD_IO");
+  const std::string_view forced = text == nullptr ? "" : text;
+  const bool seam = typeid(fs) != typeid(FileSystem);
+  if (wanted == WriteBackend::automatic) {
+    const bool ring = forced != "pwrite" && !seam && io_uring_works();
+    return ring ? WriteBackend::io_uring : WriteBackend::pwrite;
+  }
+  validate(wanted != WriteBackend::io_uring || io_uring_works(),
+           "io_uring cannot be had here (kernel, container or build). Try: the automatic or the "
+           "pwrite backend");
+  return wanted;
 }
 
 std::string joined(const std::map<std::string, std::string>& texts) {
@@ -52,7 +77,9 @@ struct Saver::Consensus {
 };
 
 Saver::Saver(const Ranks& ranks, const CheckpointerOptions& options, std::shared_ptr<FileSystem> fs)
-    : ranks_(ranks), options_(options), fs_(std::move(fs)) {}
+    : ranks_(ranks), options_(options), fs_(std::move(fs)) {
+  all_or_none(ranks_, [&] { backend_ = choose_backend(options_.backend, *fs_); });
+}
 
 Saver::~Saver() {
   finish();
@@ -79,17 +106,17 @@ void Saver::poll() {
 
 SaveTicket Saver::save(std::int64_t step, const dtensor::StateDict& state) {
   const Clock::time_point start = Clock::now();
-  if (options_.when_busy == WhenBusy::wait) {
+  if (options_.overlap == Overlap::wait) {
     finish();
   }
   const Consensus consensus = consult(step, state);
   if (consensus.any(Consensus::busy)) {
-    if (options_.when_busy == WhenBusy::skip) {
+    if (options_.overlap == Overlap::skip) {
       return {};
     }
     throw IoError(
         fmt::format("checkpoint of step {}: the one of step {} is still being written. "
-                    "Try: when_busy wait or skip, or a longer interval",
+                    "Try: overlap wait or skip, or a longer interval",
                     step, last_->step));
   }
   finish();
@@ -100,11 +127,9 @@ SaveTicket Saver::save(std::int64_t step, const dtensor::StateDict& state) {
     renew_plan(state);
   }
   SaveJob::Settings settings = begin(step);
-  stage(plan_->layout, plan_->staging, ranks_.rank(), state, staging_.data());
-  last_ = std::make_shared<SaveTicket::Impl>(step);
-  last_->advance(SavePhase::staged);
-  last_->stall_seconds = seconds_since(start);
+  last_ = std::make_shared<SaveTicket::Impl>(step, plan_->staging, start);
   launch(std::move(settings), state);
+  last_->add_stall(seconds_since(start));
   return SaveTicket(last_);
 }
 
@@ -151,11 +176,19 @@ void Saver::deliver_earlier_failure() {
                   last_->step));
 }
 
+/// This rank's part of the node's staging memory.
+std::uint64_t Saver::staging_share() const {
+  return options_.staging_bytes_per_node / static_cast<std::uint64_t>(ranks_.mesh->local_size());
+}
+
 void Saver::renew_plan(const dtensor::StateDict& state) {
   signature_.clear();
-  plan_ = make_save_plan(ranks_, options_.directory, state);
-  all_or_none(ranks_, [&] { staging_.reserve(plan_->staging.bytes); });
-  staging_.clear();
+  const std::uint64_t share = staging_share();
+  const std::uint64_t chunk = std::clamp(share / 4 / kPage * kPage, kSmallestChunk, kLargestChunk);
+  plan_ = make_save_plan(ranks_, {options_.directory, options_.layout, chunk}, state);
+  // Two chunks at least: one is copied while the other is written.
+  const std::uint64_t most = std::max(share, 2 * (chunk + kPage));
+  all_or_none(ranks_, [&] { staging_.reserve(std::min(plan_->staging->memory, most)); });
   signature_ = plan_signature(state);
 }
 
@@ -176,7 +209,8 @@ SaveJob::Settings Saver::begin(std::int64_t step) {
           uuid,
           ranks_.rank(),
           Retention{options_.keep_last, options_.keep_every},
-          std::chrono::duration<double>(options_.commit_timeout_seconds)};
+          std::chrono::duration<double>(options_.commit_timeout_seconds),
+          backend_};
 }
 
 void Saver::clean_leftovers() {
@@ -189,10 +223,12 @@ void Saver::clean_leftovers() {
 }
 
 void Saver::launch(SaveJob::Settings settings, const dtensor::StateDict& state) {
-  auto job = std::make_unique<SaveJob>(std::move(settings), plan_, staging_.data(), fs_, last_);
   if (ranks_.rank() == 0) {
-    job->set_index(index_image(plan_->index, last_->step, state.common), state.common);
+    settings.texts = state.common;
   }
+  auto job = std::make_unique<SaveJob>(std::move(settings), plan_,
+                                       StageSources(plan_->layout, ranks_.rank(), state), staging_,
+                                       fs_, last_);
   worker_ = std::thread([job = std::move(job)] { job->run(); });
 }
 

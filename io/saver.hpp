@@ -9,7 +9,7 @@
 #include "io/save_job.hpp"
 #include "io/save_plan.hpp"
 #include "io/save_ticket.hpp"
-#include "io/staging.hpp"
+#include "io/staging_ring.hpp"
 #include "sherd/io/checkpointer.hpp"
 
 namespace sherd::io {
@@ -22,6 +22,7 @@ class Saver {
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
+  /// Returns while tensors are still being copied.
   [[nodiscard]] SaveTicket save(std::int64_t step, const dtensor::StateDict& state);
   void poll();
   [[nodiscard]] SaveTicket last() const { return SaveTicket(last_); }
@@ -33,6 +34,7 @@ class Saver {
   Consensus consult(std::int64_t step, const dtensor::StateDict& state);
   void deliver_earlier_failure();
   void renew_plan(const dtensor::StateDict& state);
+  [[nodiscard]] std::uint64_t staging_share() const;
   SaveJob::Settings begin(std::int64_t step);
   void clean_leftovers();
   void launch(SaveJob::Settings settings, const dtensor::StateDict& state);
@@ -42,7 +44,8 @@ class Saver {
   std::shared_ptr<FileSystem> fs_;
   std::string signature_;  ///< of the state the plan was made for
   std::shared_ptr<const SavePlan> plan_;
-  StagingBuffer staging_;
+  StagingRing staging_;
+  WriteBackend backend_;
   std::shared_ptr<SaveTicket::Impl> last_;
   bool leftovers_ = true;  ///< folders may lie about that no save owns
   std::thread worker_;

@@ -5,22 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "io/page.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::io {
-namespace {
 
-constexpr std::uint64_t kPage = 4096;
-
-bool is_aligned(const std::byte* data, std::uint64_t offset) {
-  return (reinterpret_cast<std::uintptr_t>(data) | offset) % kPage == 0;
-}
-
-}  // namespace
-
-ShardWriter::ShardWriter(FileSystem& fs, const std::filesystem::path& path)
+ShardWriter::ShardWriter(FileSystem& fs, const std::filesystem::path& path, Open how)
     : fs_(fs),
-      buffered_(fs, path, O_WRONLY | O_CREAT),
+      buffered_(fs, path, O_WRONLY | (how == Open::create ? O_CREAT : 0)),
       throttle_(WriteThrottle::from_environment()) {
   try {
     direct_ = File(fs, path, O_WRONLY | O_DIRECT);
@@ -47,7 +39,7 @@ bool ShardWriter::write_direct(const std::byte* data, std::uint64_t offset, std:
     data += written;
     offset += static_cast<std::uint64_t>(written);
     bytes -= static_cast<std::size_t>(written);
-    if (!is_aligned(data, offset)) {  // a short write ended inside a block
+    if (!on_page(data, offset)) {  // a short write ended inside a block
       buffered_.write_at({data, bytes}, offset);
       return true;
     }
@@ -55,15 +47,14 @@ bool ShardWriter::write_direct(const std::byte* data, std::uint64_t offset, std:
   return true;
 }
 
-void ShardWriter::write(const std::byte* data, std::uint64_t offset, std::uint64_t bytes,
-                        const std::function<void(std::uint64_t)>& after_chunk) {
+void ShardWriter::write(const std::byte* data, std::uint64_t offset, std::uint64_t bytes) {
   while (bytes > 0) {
     std::uint64_t chunk = std::min<std::uint64_t>(bytes, throttle_.chunk_bytes());
     const std::uint64_t to_page = (kPage - offset % kPage) % kPage;
     bool done = false;
     if (to_page != 0) {
       chunk = std::min(chunk, to_page);
-    } else if (use_direct_ && chunk >= kPage && is_aligned(data, offset)) {
+    } else if (use_direct_ && chunk >= kPage && on_page(data, offset)) {
       chunk = chunk / kPage * kPage;
       done = write_direct(data, offset, chunk);
     }
@@ -74,24 +65,6 @@ void ShardWriter::write(const std::byte* data, std::uint64_t offset, std::uint64
     offset += chunk;
     bytes -= chunk;
     throttle_.wrote(chunk);
-    if (after_chunk) {
-      after_chunk(chunk);
-    }
-  }
-}
-
-void ShardWriter::allocate(std::uint64_t bytes) {
-  if (fs_.allocate(buffered_.fd(), bytes) == 0) {
-    return;
-  }
-  if (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS) {
-    throw_errno("reserve space for", buffered_.path());
-  }
-}
-
-void ShardWriter::extend(std::uint64_t bytes) {
-  if (fs_.resize(buffered_.fd(), bytes) != 0) {
-    throw_errno("resize", buffered_.path());
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 
 #include "io/file_ops.hpp"
 #include "io/write_throttle.hpp"
@@ -13,18 +13,21 @@ namespace sherd::io {
 /// file system can, edges and everything else through it. Other ranks write the same file beside.
 class ShardWriter {
  public:
-  /// Creates the file when it is not there. Throws IoError.
-  ShardWriter(FileSystem& fs, const std::filesystem::path& path);
+  /// Opens a file that is there, or creates it with `create`. Throws IoError.
+  enum class Open : std::uint8_t { existing, create };
+  ShardWriter(FileSystem& fs, const std::filesystem::path& path, Open how);
 
   /// `data` and `offset` must be equal modulo 4096 for direct writes; else the bytes are copied
-  /// through the page cache. `after_chunk` hears how much each write call wrote.
-  void write(const std::byte* data, std::uint64_t offset, std::uint64_t bytes,
-             const std::function<void(std::uint64_t)>& after_chunk = {});
-  /// Reserves the file's space where the file system can; throws IoError when the disk is full.
-  void allocate(std::uint64_t bytes);
-  /// Sets the file's size; nobody writes beyond it.
-  void extend(std::uint64_t bytes);
+  /// through the page cache. Thread-safe unless throttled().
+  void write(const std::byte* data, std::uint64_t offset, std::uint64_t bytes);
   void sync() { buffered_.sync(); }
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return buffered_.path(); }
+  /// Whether writes of whole pages pass the page cache by.
+  [[nodiscard]] bool direct() const noexcept { return use_direct_; }
+  [[nodiscard]] int direct_fd() const noexcept { return direct_.fd(); }
+  /// Whether a test slows the writes down.
+  [[nodiscard]] bool throttled() const noexcept { return throttle_.active(); }
 
  private:
   bool write_direct(const std::byte* data, std::uint64_t offset, std::size_t bytes);
@@ -32,7 +35,7 @@ class ShardWriter {
   FileSystem& fs_;
   File buffered_;
   File direct_;
-  bool use_direct_ = false;
+  std::atomic<bool> use_direct_ = false;
   WriteThrottle throttle_;
 };
 

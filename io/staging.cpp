@@ -1,96 +1,102 @@
 #include "io/staging.hpp"
 
-#include <fmt/format.h>
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstring>
-#include <iterator>
+#include <map>
 
-#include "sherd/base/error.hpp"
+#include "io/page.hpp"
 
 namespace sherd::io {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+class Chunker {
+ public:
+  Chunker(StagingPlan& plan, std::uint64_t chunk_bytes) : plan_(plan), chunk_bytes_(chunk_bytes) {}
 
-std::size_t round_up(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+  void add(const PlacedDataset& dataset, bool joined) {
+    const Extent& extent = dataset.extent;
+    for (std::uint64_t at = extent.offset; at < extent.end();) {
+      if (!joined || at % chunk_bytes_ == 0 || !reaches(at)) {
+        plan_.chunks.push_back({at, 0, {}});
+      }
+      joined = true;
+      Chunk& chunk = plan_.chunks.back();
+      const std::uint64_t end = std::min(extent.end(), (at / chunk_bytes_ + 1) * chunk_bytes_);
+      chunk.parts.push_back({dataset.item, at - extent.offset, at - chunk.file_offset, end - at});
+      chunk.bytes = end - chunk.file_offset;
+      at = end;
+    }
+  }
+
+ private:
+  /// Whether `at` lies in the part of the file that the last chunk may grow to.
+  bool reaches(std::uint64_t at) const {
+    return plan_.chunks.back().file_offset / chunk_bytes_ == at / chunk_bytes_;
+  }
+
+  StagingPlan& plan_;
+  std::uint64_t chunk_bytes_;
+};
+
+int group_of(const StateLayout& layout, std::size_t item) {
+  return item < layout.tensors.size() ? layout.tensors[item].stage_group : 0;
+}
+
+int first_group(const StateLayout& layout, const Chunk& chunk) {
+  int first = group_of(layout, chunk.parts.front().item);
+  for (const ChunkPart& part : chunk.parts) {
+    first = std::min(first, group_of(layout, part.item));
+  }
+  return first;
+}
+
+void order_by_group(const StateLayout& layout, StagingPlan& plan) {
+  std::stable_sort(plan.chunks.begin(), plan.chunks.end(), [&](const Chunk& a, const Chunk& b) {
+    return first_group(layout, a) < first_group(layout, b);
+  });
+  std::map<int, std::size_t> ends;
+  for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
+    for (const ChunkPart& part : plan.chunks[i].parts) {
+      ends[group_of(layout, part.item)] = i + 1;
+    }
+  }
+  std::size_t reached = 0;
+  for (const auto& [group, end] : ends) {
+    reached = std::max(reached, end);
+    plan.group_ends.push_back({group, reached});
+  }
+}
 
 }  // namespace
 
-StagingPlan plan_staging(std::span<const PlacedDataset> mine) {
+std::size_t StagingPlan::chunks_up_to(int group) const noexcept {
+  std::size_t count = 0;
+  for (const GroupEnd& end : group_ends) {
+    count = end.group <= group ? end.chunks : count;
+  }
+  return count;
+}
+
+StagingPlan plan_staging(const StateLayout& layout, std::span<const PlacedDataset> mine,
+                         std::uint64_t chunk_bytes) {
   StagingPlan plan;
+  Chunker chunker(plan, chunk_bytes);
   bool joined = false;
   for (const PlacedDataset& dataset : mine) {
-    const Extent& extent = dataset.extent;
-    if (!joined) {
-      const std::size_t start = round_up(plan.bytes) + extent.offset % kPage;
-      plan.runs.push_back({extent.offset, start, 0});
-    }
-    WriteRun& run = plan.runs.back();
-    run.bytes = extent.end() - run.file_offset;
-    plan.items.push_back(
-        {dataset.item, run.stage_offset + (extent.offset - run.file_offset), extent.bytes});
-    plan.bytes = run.stage_offset + run.bytes;
+    chunker.add(dataset, joined);
     joined = dataset.joined_with_next;
+    plan.items.push_back(dataset.item);
+    plan.bytes += dataset.extent.bytes;
   }
-  std::sort(plan.items.begin(), plan.items.end(),
-            [](const StagedItem& a, const StagedItem& b) { return a.item < b.item; });
+  std::sort(plan.items.begin(), plan.items.end());
+  order_by_group(layout, plan);
+  for (const Chunk& chunk : plan.chunks) {
+    plan.memory += memory_of(chunk);
+  }
   return plan;
 }
 
-StagingBuffer::~StagingBuffer() {
-  if (data_ != nullptr) {
-    ::munmap(data_, bytes_);
-  }
-}
-
-void StagingBuffer::reserve(std::size_t bytes) {
-  if (bytes <= bytes_) {
-    return;
-  }
-  if (data_ != nullptr) {
-    ::munmap(data_, bytes_);
-    data_ = nullptr;
-    bytes_ = 0;
-  }
-  const std::size_t rounded = round_up(bytes);
-  void* memory =
-      ::mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw IoError(fmt::format("no memory for {} bytes of checkpoint staging", rounded));
-  }
-  data_ = static_cast<std::byte*>(memory);
-  bytes_ = rounded;
-}
-
-void StagingBuffer::clear() noexcept {
-  if (data_ != nullptr) {
-    std::memset(data_, 0, bytes_);
-  }
-}
-
-void stage(const StateLayout& layout, const StagingPlan& plan, int rank,
-           const dtensor::StateDict& state, std::byte* staging) {
-  auto tensor = state.tensors.begin();
-  auto blob = state.per_rank.begin();
-  std::size_t at = 0;  // item that the iterators stand at
-  for (const StagedItem& item : plan.items) {
-    for (; at < item.item; ++at) {
-      at < layout.tensors.size() ? (void)++tensor : (void)++blob;
-    }
-    std::byte* to = staging + item.stage_offset;
-    if (item.item >= layout.tensors.size()) {
-      std::memcpy(to, blob->second.data(), item.bytes);
-      continue;
-    }
-    const TensorLayout& entry = layout.tensors[item.item];
-    const auto index = static_cast<std::size_t>(rank);
-    const std::int64_t skipped = entry.stored[index].first - entry.held[index].first;
-    const std::byte* from =
-        tensor->second.local.raw() + static_cast<std::size_t>(skipped) * size_of(entry.facts.dtype);
-    std::memcpy(to, from, item.bytes);
-  }
+std::uint64_t memory_of(const Chunk& chunk) noexcept {
+  return round_up_to_page(chunk.file_offset % kPage + chunk.bytes);
 }
 
 }  // namespace sherd::io

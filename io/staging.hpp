@@ -5,57 +5,51 @@
 #include <span>
 #include <vector>
 
-#include "io/node_template.hpp"
-#include "sherd/dtensor/state_dict.hpp"
+#include "io/shard_template.hpp"
+#include "io/state_layout.hpp"
 
 namespace sherd::io {
 
-/// One dataset of this rank in staging memory.
-struct StagedItem {
+/// A stretch of one dataset inside a chunk.
+struct ChunkPart {
   std::size_t item = 0;
-  std::size_t stage_offset = 0;
+  std::uint64_t from = 0;  ///< byte of this rank's data of the item
+  std::uint64_t at = 0;    ///< byte of the chunk
   std::uint64_t bytes = 0;
 };
 
-/// A stretch of the file written from one stretch of staging memory.
-struct WriteRun {
+/// A stretch of the file that is copied and written as a whole. Bytes that belong to no part are
+/// zero.
+struct Chunk {
   std::uint64_t file_offset = 0;
-  std::size_t stage_offset = 0;
   std::uint64_t bytes = 0;
+  std::vector<ChunkPart> parts;  ///< by position
 };
 
-/// Staging memory mirrors the file: an offset is the same modulo 4096 in both, so that direct I/O
-/// can take it as it is; the few bytes between joined datasets stay zero.
+/// In which pieces, and in which order, a rank's data is copied to staging memory and written.
+/// Chunks end at multiples of their size in the file, so that direct I/O can take them whole.
 struct StagingPlan {
-  std::vector<StagedItem> items;  ///< by item number
-  std::vector<WriteRun> runs;     ///< by offset
-  std::size_t bytes = 0;
+  struct GroupEnd {
+    int group = 0;
+    std::size_t chunks = 0;  ///< so many from the front hold all tensors up to this group
+  };
+
+  std::vector<Chunk> chunks;         ///< by stage group, within one by file offset
+  std::vector<GroupEnd> group_ends;  ///< ascending
+  std::vector<std::size_t> items;    ///< of this rank, ascending
+  std::uint64_t bytes = 0;           ///< of the data
+  std::uint64_t memory = 0;          ///< that holds all chunks at once
+
+  /// How many chunks must be copied before groups up to `group` may change.
+  [[nodiscard]] std::size_t chunks_up_to(int group) const noexcept;
 };
 
-/// `mine` are this rank's datasets by file offset.
-[[nodiscard]] StagingPlan plan_staging(std::span<const PlacedDataset> mine);
+/// `mine` are this rank's datasets by file offset. `chunk_bytes` is a multiple of 4096.
+[[nodiscard]] StagingPlan plan_staging(const StateLayout& layout,
+                                       std::span<const PlacedDataset> mine,
+                                       std::uint64_t chunk_bytes);
 
-/// Page-aligned host memory that is taken once and used for every save.
-class StagingBuffer {
- public:
-  StagingBuffer() = default;
-  StagingBuffer(const StagingBuffer&) = delete;
-  StagingBuffer& operator=(const StagingBuffer&) = delete;
-  ~StagingBuffer();
-  /// At least `bytes` of memory, zero when newly taken. Throws IoError when there is none.
-  void reserve(std::size_t bytes);
-  /// Zero again, for another plan.
-  void clear() noexcept;
-  [[nodiscard]] std::byte* data() const noexcept { return data_; }
-  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-/// Copies what this rank stores of `state` to its places.
-void stage(const StateLayout& layout, const StagingPlan& plan, int rank,
-           const dtensor::StateDict& state, std::byte* staging);
+/// Memory a chunk takes: it begins at its file offset modulo 4096 there.
+[[nodiscard]] std::uint64_t memory_of(const Chunk& chunk) noexcept;
 
 }  // namespace sherd::io

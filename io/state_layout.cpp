@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "sherd/base/error.hpp"
 
@@ -17,9 +21,11 @@ std::string top_level(const std::string& key) { return key.substr(0, key.find('.
 void check_names(const dtensor::StateDict& state) {
   std::set<std::string> names;
   for (const auto& [key, tensor] : state.tensors) {
-    if (key.empty() || top_level(key) == "meta" || top_level(key) == "dtypes") {
+    const std::string top = top_level(key);
+    if (key.empty() || top == "meta" || top == "dtypes" || top.starts_with("rank-")) {
       throw ArgumentError(fmt::format(
-          "tensor key '{}' cannot be stored ('meta' and 'dtypes' are the format's own groups)",
+          "tensor key '{}' cannot be stored ('meta', 'dtypes' and 'rank-...' are the format's own "
+          "groups). Try: another first part of the name",
           key));
     }
     names.insert(key);
@@ -95,11 +101,82 @@ void assign_stored(TensorLayout& tensor) {
   }
 }
 
+/// The ranks that hold each block; blocks without elements are left out.
+std::vector<std::pair<dtensor::Block, std::vector<std::size_t>>> holders_of_blocks(
+    const TensorLayout& tensor) {
+  const auto before = [](const dtensor::Block& a, const dtensor::Block& b) {
+    return std::tie(a.start, a.count) < std::tie(b.start, b.count);
+  };
+  std::map<dtensor::Block, std::vector<std::size_t>, decltype(before)> holders(before);
+  for (std::size_t rank = 0; rank < tensor.blocks.size(); ++rank) {
+    if (tensor.held[rank].numel > 0) {
+      holders[tensor.blocks[rank]].push_back(rank);
+    }
+  }
+  return {holders.begin(), holders.end()};
+}
+
+[[noreturn]] void refuse_blocks(const TensorLayout& tensor, const std::string& problem) {
+  throw ArgumentError(fmt::format("tensor '{}': {}", tensor.key, problem));
+}
+
+/// Every block of all ranks once: apart from each other, and all elements in them.
+void check_blocks(const TensorLayout& tensor,
+                  std::span<const std::pair<dtensor::Block, std::vector<std::size_t>>> holders) {
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    const auto& [block, ranks] = holders[i];
+    elements += block.numel();
+    for (std::size_t j = 0; j < i; ++j) {
+      if (dtensor::intersect(block, holders[j].first).numel() > 0) {
+        refuse_blocks(tensor, fmt::format("the blocks of ranks {} and {} overlap (blocks must be "
+                                          "equal or apart)",
+                                          holders[j].second.front(), ranks.front()));
+      }
+    }
+    if (ranks.size() != holders.front().second.size() ||
+        (tensor.facts.placement == dtensor::Placement::sharded && ranks.size() != 1)) {
+      refuse_blocks(tensor, fmt::format("the block of rank {} is held by {} ranks, that of rank {} "
+                                        "by {} (a sharded tensor's by one, a hybrid one's all by "
+                                        "equally many)",
+                                        ranks.front(), ranks.size(), holders.front().second.front(),
+                                        holders.front().second.size()));
+    }
+  }
+  if (elements != tensor.facts.global_shape.numel()) {
+    refuse_blocks(tensor, fmt::format("the ranks' blocks hold {} of {} elements", elements,
+                                      tensor.facts.global_shape.numel()));
+  }
+}
+
+/// One of the ranks that hold a block writes it, another one for the next tensor.
+void assign_stored_blocks(TensorLayout& tensor, std::size_t index) {
+  const auto holders = holders_of_blocks(tensor);
+  check_blocks(tensor, holders);
+  tensor.stored.assign(tensor.held.size(), {0, 0});
+  tensor.replica.assign(tensor.held.size(), 0);
+  for (const auto& [block, ranks] : holders) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      tensor.replica[ranks[i]] = static_cast<int>(i);
+    }
+    const std::size_t writer = ranks[index % ranks.size()];
+    tensor.stored[writer] = tensor.held[writer];
+  }
+}
+
+void append(std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& more) {
+  numbers.insert(numbers.end(), more.begin(), more.end());
+}
+
 std::vector<std::int64_t> local_numbers(const dtensor::StateDict& state) {
   std::vector<std::int64_t> numbers;
   for (const auto& [key, tensor] : state.tensors) {
     numbers.push_back(tensor.spec.numel == 0 ? 0 : tensor.spec.offset);
     numbers.push_back(tensor.spec.numel);
+    if (tensor.spec.block) {
+      append(numbers, tensor.spec.block->start);
+      append(numbers, tensor.spec.block->count);
+    }
   }
   for (const auto& [key, blob] : state.per_rank) {
     numbers.push_back(static_cast<std::int64_t>(blob.size()));
@@ -107,15 +184,90 @@ std::vector<std::int64_t> local_numbers(const dtensor::StateDict& state) {
   return numbers;
 }
 
+/// Hands out the numbers that every rank sent, in the order local_numbers() lists them.
+class GatheredNumbers {
+ public:
+  GatheredNumbers(comm::Communicator& world, const mesh::DeviceMesh& mesh,
+                  const std::vector<std::int64_t>& mine)
+      : mesh_(mesh),
+        columns_(mine.size()),
+        all_(mine.size() * static_cast<std::size_t>(world.size())) {
+    world.all_gather(mine.data(), all_.data(), mine.size(), DType::i64).wait();
+  }
+  /// The number of `rank`, `ahead` columns from where next() stands.
+  std::int64_t at(int rank, std::size_t ahead) const {
+    return all_[static_cast<std::size_t>(mesh_.piece(rank)) * columns_ + column_ + ahead];
+  }
+  std::vector<std::int64_t> list(int rank, std::size_t ahead, std::size_t count) const {
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = 0; i < count; ++i) {
+      numbers.push_back(at(rank, ahead + i));
+    }
+    return numbers;
+  }
+  void next(std::size_t columns) { column_ += columns; }
+
+ private:
+  const mesh::DeviceMesh& mesh_;
+  std::size_t columns_;
+  std::size_t column_ = 0;
+  std::vector<std::int64_t> all_;
+};
+
+TensorLayout gather_tensor(GatheredNumbers& numbers, int ranks, const std::string& key,
+                           const dtensor::DTensor& tensor, std::size_t index) {
+  const dtensor::ShardSpec& spec = tensor.spec;
+  TensorLayout entry{key, spec, {}, {}, {}, {}, tensor.stage_group};
+  const std::size_t dims = spec.block ? spec.global_shape.extents().size() : 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    entry.held.push_back({numbers.at(rank, 0), numbers.at(rank, 1)});
+    if (spec.block) {
+      entry.blocks.push_back({numbers.list(rank, 2, dims), numbers.list(rank, 2 + dims, dims)});
+    }
+  }
+  numbers.next(2 + 2 * dims);
+  if (spec.block) {
+    assign_stored_blocks(entry, index);
+  } else {
+    assign_stored(entry);
+  }
+  return entry;
+}
+
 }  // namespace
+
+std::size_t item_count(const StateLayout& layout) noexcept {
+  return layout.tensors.size() + layout.blobs.size();
+}
+
+std::uint64_t item_bytes(const StateLayout& layout, int rank, std::size_t item) {
+  const auto index = static_cast<std::size_t>(rank);
+  if (item >= layout.tensors.size()) {
+    return static_cast<std::uint64_t>(layout.blobs[item - layout.tensors.size()].bytes[index]);
+  }
+  const TensorLayout& tensor = layout.tensors[item];
+  return static_cast<std::uint64_t>(tensor.stored[index].numel) * size_of(tensor.facts.dtype);
+}
+
+std::vector<std::size_t> file_order(const StateLayout& layout) {
+  std::vector<std::size_t> order(item_count(layout));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(),
+                   order.begin() + static_cast<std::ptrdiff_t>(layout.tensors.size()),
+                   [&](std::size_t a, std::size_t b) {
+                     return layout.tensors[a].stage_group < layout.tensors[b].stage_group;
+                   });
+  return order;
+}
 
 std::string shared_signature(const dtensor::StateDict& state) {
   std::string text;
   for (const auto& [key, tensor] : state.tensors) {
     const dtensor::ShardSpec& spec = tensor.spec;
-    text += fmt::format("{}|{}|{}|{}|{}|{}|{}\n", key, spec.name, spec.global_shape.to_string(),
-                        to_string(spec.dtype), static_cast<int>(spec.placement), spec.requires_grad,
-                        fmt::join(spec.aliases, ","));
+    text +=
+        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}\n", key, spec.name, spec.global_shape.to_string(),
+                    to_string(spec.dtype), static_cast<int>(spec.placement), spec.requires_grad,
+                    spec.block.has_value(), tensor.stage_group, fmt::join(spec.aliases, ","));
   }
   for (const auto& [key, blob] : state.per_rank) {
     text += fmt::format("per_rank {}\n", key);
@@ -139,33 +291,20 @@ void check_state(const dtensor::StateDict& state) {
 
 StateLayout gather_layout(comm::Communicator& world, const mesh::DeviceMesh& mesh,
                           const dtensor::StateDict& state) {
-  const std::vector<std::int64_t> mine = local_numbers(state);
-  const auto ranks = static_cast<std::size_t>(world.size());
-  std::vector<std::int64_t> all(mine.size() * ranks);
-  world.all_gather(mine.data(), all.data(), mine.size(), DType::i64).wait();
-
+  GatheredNumbers numbers(world, mesh, local_numbers(state));
   StateLayout layout;
   layout.world_size = world.size();
-  std::size_t column = 0;
-  const auto number = [&](int rank, std::size_t at) {
-    return all[static_cast<std::size_t>(mesh.piece(rank)) * mine.size() + at];
-  };
   for (const auto& [key, tensor] : state.tensors) {
-    TensorLayout entry{key, tensor.spec, {}, {}, {}};
-    for (int rank = 0; rank < world.size(); ++rank) {
-      entry.held.push_back({number(rank, column), number(rank, column + 1)});
-    }
-    assign_stored(entry);
-    layout.tensors.push_back(std::move(entry));
-    column += 2;
+    layout.tensors.push_back(
+        gather_tensor(numbers, world.size(), key, tensor, layout.tensors.size()));
   }
   for (const auto& [key, blob] : state.per_rank) {
     BlobLayout entry{key, {}};
     for (int rank = 0; rank < world.size(); ++rank) {
-      entry.bytes.push_back(number(rank, column));
+      entry.bytes.push_back(numbers.at(rank, 0));
     }
     layout.blobs.push_back(std::move(entry));
-    ++column;
+    numbers.next(1);
   }
   return layout;
 }

@@ -18,6 +18,10 @@ struct TensorLayout {
   std::vector<dtensor::FlatRange> held;    ///< what each rank has in memory
   std::vector<dtensor::FlatRange> stored;  ///< what each rank writes: a partition of the tensor
   std::vector<int> replica;                ///< how many lower ranks hold the same range
+  /// What each rank holds of a tensor cut in blocks; empty for flat ranges. `held` and `stored` are
+  /// {0, elements of the block} then, `stored` on one of the ranks that hold the block.
+  std::vector<dtensor::Block> blocks;
+  int stage_group = 0;
 };
 
 struct BlobLayout {
@@ -32,6 +36,13 @@ struct StateLayout {
   std::vector<BlobLayout> blobs;
 };
 
+/// Datasets are numbered as the layout lists them: tensors first, then blobs.
+[[nodiscard]] std::size_t item_count(const StateLayout& layout) noexcept;
+/// Bytes of an item that `rank` writes; zero means that there is no dataset.
+[[nodiscard]] std::uint64_t item_bytes(const StateLayout& layout, int rank, std::size_t item);
+/// The numbers in the order in which they are copied and lie in a file: by stage group.
+[[nodiscard]] std::vector<std::size_t> file_order(const StateLayout& layout);
+
 /// What this rank's state looks like apart from values and common text, as one string: equal
 /// strings mean that an earlier layout can be used again.
 [[nodiscard]] std::string structure_signature(const dtensor::StateDict& state);
@@ -44,7 +55,7 @@ void check_state(const dtensor::StateDict& state);
 
 /// Collective over `world` (whose ranks are pieces of `mesh`). All ranks must have equal shared
 /// signatures. Throws ArgumentError on all ranks when the ranges of a sharded tensor do not
-/// partition it, those of a hybrid one not equally many times.
+/// partition it or those of a hybrid one do not equally many times; likewise for blocks.
 [[nodiscard]] StateLayout gather_layout(comm::Communicator& world, const mesh::DeviceMesh& mesh,
                                         const dtensor::StateDict& state);
 

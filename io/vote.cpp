@@ -25,9 +25,8 @@ Vote vote_of(const Json& json) {
   vote.ok = json.at("ok").get<bool>();
   vote.error = json.at("error").get<std::string>();
   vote.crc32c = json.at("crc32c").get<std::vector<std::uint32_t>>();
-  vote.timing = {vote.rank, json.at("stage_us").get<std::int64_t>(),
-                 json.at("crc_us").get<std::int64_t>(), json.at("write_us").get<std::int64_t>(),
-                 json.at("sync_us").get<std::int64_t>()};
+  vote.parts_crc32c = json.at("parts_crc32c").get<std::vector<std::vector<std::uint32_t>>>();
+  vote.timing = timings_of(json.at("timing")).at(0);
   return vote;
 }
 
@@ -43,10 +42,8 @@ void cast_vote(FileSystem& fs, const std::filesystem::path& step_folder, const V
                      {"ok", vote.ok},
                      {"error", vote.error},
                      {"crc32c", vote.crc32c},
-                     {"stage_us", vote.timing.stage_us},
-                     {"crc_us", vote.timing.crc_us},
-                     {"write_us", vote.timing.write_us},
-                     {"sync_us", vote.timing.sync_us}};
+                     {"parts_crc32c", vote.parts_crc32c},
+                     {"timing", json_of(std::vector{vote.timing})}};
   try {
     write_text_durably(fs, vote_path(step_folder, vote.rank), json.dump() + "\n",
                        [&] { crash_point("vote_unnamed", vote.rank); });
@@ -61,7 +58,7 @@ void cast_vote(FileSystem& fs, const std::filesystem::path& step_folder, const V
 std::optional<Vote> find_vote(const std::filesystem::path& step_folder, int rank,
                               const std::string& uuid) {
   if (std::filesystem::exists(mute_vote_path(step_folder, rank))) {
-    return Vote{rank, uuid, false, "could not write at all", {}, {}};
+    return Vote{rank, uuid, false, "could not write at all", {}, {}, {}};
   }
   const std::filesystem::path path = vote_path(step_folder, rank);
   if (!std::filesystem::exists(path)) {

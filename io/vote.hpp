@@ -18,6 +18,8 @@ struct Vote {
   bool ok = true;
   std::string error;
   std::vector<std::uint32_t> crc32c;  ///< of the rank's datasets, by item number
+  /// PieceRecord::parts_crc32c of those that are blocks, by item number.
+  std::vector<std::vector<std::uint32_t>> parts_crc32c;
   RankTiming timing;
 };
 

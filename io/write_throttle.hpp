@@ -12,6 +12,7 @@ class WriteThrottle {
   /// Throws ConfigError when the variable is not a positive number.
   static WriteThrottle from_environment();
 
+  [[nodiscard]] bool active() const noexcept { return bytes_per_second_ > 0; }
   /// Bytes to hand to one write call.
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   /// Sleeps as long as `bytes` more should take.

@@ -11,6 +11,7 @@ packages=(
   libtrilinos-kokkos-dev                        # Kokkos 3.4.01
   libdnnl-dev ocl-icd-opencl-dev                # oneDNN, whose CMake package looks for OpenCL
   libhwloc-dev libyaml-cpp-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libxxhash-dev
+  liburing-dev                                  # asynchronous writes
   libgtest-dev libgmock-dev libbenchmark-dev    # tests and benchmarks
   python3 python3-h5py clang-format-14          # checks over sources and files
   iproute2 util-linux mount                     # tests over two nodes made of one machine

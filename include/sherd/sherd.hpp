@@ -21,6 +21,7 @@
 #include "sherd/comm/shared_region.hpp"
 #include "sherd/comm/wait_observer.hpp"
 #include "sherd/comm/work.hpp"
+#include "sherd/dtensor/block.hpp"
 #include "sherd/dtensor/flat_range.hpp"
 #include "sherd/dtensor/shard_spec.hpp"
 #include "sherd/dtensor/state_dict.hpp"

@@ -1,6 +1,7 @@
 #include "sherd/dtensor/flat_range.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,6 +12,25 @@ namespace {
 
 [[noreturn]] void refuse(const ShardSpec& spec, const std::string& problem) {
   throw ArgumentError(fmt::format("tensor '{}': {}", spec.name, problem));
+}
+
+void check_block(const ShardSpec& spec) {
+  const Block& block = *spec.block;
+  const std::vector<std::int64_t>& extents = spec.global_shape.extents();
+  bool good = block.start.size() == extents.size() && block.count.size() == extents.size();
+  for (std::size_t d = 0; good && d < extents.size(); ++d) {
+    good = block.start[d] >= 0 && block.count[d] >= 0 && block.count[d] <= extents[d] &&
+           block.start[d] <= extents[d] - block.count[d];
+  }
+  if (!good) {
+    refuse(spec, fmt::format("its block (start {}, count {}) lies outside the global shape {}",
+                             fmt::join(block.start, "x"), fmt::join(block.count, "x"),
+                             spec.global_shape.to_string()));
+  }
+  if (spec.offset != 0 || spec.numel != block.numel()) {
+    refuse(spec, fmt::format("holds a block of {} elements, but offset is {} and numel {}",
+                             block.numel(), spec.offset, spec.numel));
+  }
 }
 
 }  // namespace
@@ -29,6 +49,9 @@ FlatRange even_part(FlatRange range, int parts, int index) noexcept {
 
 void check_consistent(const ShardSpec& spec, const Tensor& local) {
   const std::int64_t total = spec.global_shape.numel();
+  if (spec.block) {
+    check_block(spec);
+  }
   if (spec.offset < 0 || spec.numel < 0 || spec.numel > total || spec.offset > total - spec.numel) {
     refuse(spec, fmt::format("{} elements from {} on lie outside the global shape {}", spec.numel,
                              spec.offset, spec.global_shape.to_string()));

@@ -207,10 +207,10 @@ void add_rest(Keys& k) {
       "checkpoint.resume", "whether to go on from the newest checkpoint", "auto",
       SHERD_FIELD(checkpoint.resume),
       {{"auto", Resume::automatic}, {"never", Resume::never}, {"must", Resume::must}}));
-  k.push_back(choice<io::WhenBusy>(
-      "checkpoint.when_busy", "a save while one is in flight", "wait",
-      SHERD_FIELD(checkpoint.when_busy),
-      {{"wait", io::WhenBusy::wait}, {"skip", io::WhenBusy::skip}, {"fail", io::WhenBusy::fail}}));
+  k.push_back(choice<io::Overlap>(
+      "checkpoint.overlap", "a save while one is in flight", "wait",
+      SHERD_FIELD(checkpoint.overlap),
+      {{"wait", io::Overlap::wait}, {"skip", io::Overlap::skip}, {"fail", io::Overlap::fail}}));
   using OnFailure = CheckpointConfig::OnFailure;
   k.push_back(choice<OnFailure>(
       "checkpoint.on_failure",

@@ -161,7 +161,7 @@ void TrainingRun::start_save() {
 
 double TrainingRun::save() {
   const Clock::time_point start = Clock::now();
-  if (config_.checkpoint.when_busy == io::WhenBusy::wait) {
+  if (config_.checkpoint.overlap == io::Overlap::wait) {
     settle_last_save();
   }
   tolerate_failed_save([&] { start_save(); });
@@ -205,7 +205,7 @@ void TrainingRun::finish_saves() {
   } else {
     settle_last_save();
   }
-  if (step_ != saved_step_) {  // left out by when_busy: skip, or it could not begin
+  if (step_ != saved_step_) {  // left out by overlap: skip, or it could not begin
     start_save();
     checkpointer_->last().wait();
   }

@@ -33,7 +33,7 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
   checkpointer_.emplace(comms_,
                         io::CheckpointerOptions{.directory = config_.fsdp_config.checkpoint_dir,
                                                 .keep_last = config_.checkpoint.keep_last,
-                                                .when_busy = config_.checkpoint.when_busy,
+                                                .overlap = config_.checkpoint.overlap,
                                                 .keep_every = config_.checkpoint.keep_every});
   resume();
   open_outputs();

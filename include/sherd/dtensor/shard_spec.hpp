@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sherd/base/dtype.hpp"
+#include "sherd/dtensor/block.hpp"
 #include "sherd/tensor/shape.hpp"
 #include "sherd/tensor/sharded_parameters.hpp"
 
@@ -13,7 +15,7 @@ namespace sherd::dtensor {
 /// How a tensor lies over the ranks of a mesh.
 enum class Placement : std::uint8_t {
   sharded,    ///< every element is held by exactly one rank
-  hybrid,     ///< every element is held by equally many ranks; ranges are equal or apart
+  hybrid,     ///< every element is held by equally many ranks; their parts are equal or apart
   replicated  ///< every rank holds all of it
 };
 
@@ -30,8 +32,8 @@ enum class Placement : std::uint8_t {
   return Placement::replicated;
 }
 
-/// What a rank knows of one distributed tensor: its whole metadata and the element range it holds.
-/// Ranges count elements of the row-major global tensor.
+/// What a rank knows of one distributed tensor: its whole metadata and the part it holds: elements
+/// [offset, offset + numel) of the row-major global tensor, or, when `block` is set, a block of it.
 struct ShardSpec {
   std::string name;  ///< fully qualified
   Shape global_shape;
@@ -41,6 +43,9 @@ struct ShardSpec {
   std::int64_t numel = 0;   ///< elements held here; zero is legal
   bool requires_grad = true;
   std::vector<std::string> aliases;  ///< other names of the same tensor (ties)
+  /// Set on all ranks or on none: this rank holds these elements, row-major in its own memory;
+  /// `offset` is 0 then and `numel` block->numel(). Any count may be zero.
+  std::optional<Block> block = std::nullopt;
 };
 
 }  // namespace sherd::dtensor

@@ -15,6 +15,12 @@ namespace sherd::dtensor {
 struct DTensor {
   ShardSpec spec;
   Tensor local;
+  /// Tensors of one group change together; a lazy save copies lower groups first and lets the
+  /// caller wait for them by number (io::SaveTicket::wait_staged). The same on all ranks.
+  int stage_group = 0;
+  /// Changes while the caller computes (a buffer written by forward): a lazy save copies it at
+  /// once.
+  bool volatile_contents = false;
 };
 
 /// Named state of a program: what a checkpoint saves and loads. Keys are dotted paths such as

@@ -9,56 +9,51 @@
 
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/dtensor/state_dict.hpp"
+#include "sherd/io/load_options.hpp"
+#include "sherd/io/save_ticket.hpp"
 
 namespace sherd::io {
 
 class FileSystem;
 
-enum class WhenBusy : std::uint8_t { wait, skip, fail };
+/// What a save does that is asked for while an earlier one is in flight.
+enum class Overlap : std::uint8_t { wait, skip, fail };
+
+/// Which ranks share a shard file.
+enum class Layout : std::uint8_t {
+  per_node,    ///< one file a node
+  per_rank,    ///< one file a rank: node-local disks, network file systems that lock whole files
+  single_file  ///< index.h5 holds everything: small jobs, handing over
+};
+
+/// How bytes get into the files; they are the same whichever it is.
+enum class WriteBackend : std::uint8_t {
+  automatic,  ///< io_uring where the kernel lets us, else pwrite
+  io_uring,   ///< as above, ConfigError where it does not
+  pwrite,     ///< by threads
+  mpio        ///< collective H5Dwrite through MPI-IO, before save_async() returns
+};
+
+constexpr std::uint64_t kDefaultStagingBytes = std::uint64_t{16} << 30;
 
 struct CheckpointerOptions {
   std::filesystem::path directory = "checkpoints";
   int keep_last = 3;  ///< committed checkpoints kept; 0 keeps all; 1 is refused (ConfigError)
-  WhenBusy when_busy = WhenBusy::wait;   ///< a save asked for while one is in flight
+  Overlap overlap = Overlap::wait;
   double commit_timeout_seconds = 1800;  ///< how long a rank's background waits for the others
   std::int64_t keep_every = 0;  ///< steps divisible by it are kept beside the last; 0: none
   bool overwrite = false;       ///< a committed step saved again is replaced; else IoError
-};
-
-/// How far a save has come. The four events happen in this order.
-enum class SavePhase : std::uint8_t { staging, staged, written, durable, committed, failed };
-
-/// One save in flight. Copyable handle; local calls.
-class SaveTicket {
- public:
-  SaveTicket() = default;
-  [[nodiscard]] bool valid() const noexcept { return impl_ != nullptr; }
-  [[nodiscard]] std::int64_t step() const;
-  [[nodiscard]] SavePhase phase() const;
-  /// Blocks until committed; rethrows what failed on this rank, or IoError naming the rank that
-  /// did.
-  void wait() const;
-  /// Seconds the caller was held by this save (staging copy and back-pressure).
-  [[nodiscard]] double stall_seconds() const;
-
-  struct Impl;
-  explicit SaveTicket(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
- private:
-  std::shared_ptr<Impl> impl_;
+  Layout layout = Layout::per_node;
+  WriteBackend backend = WriteBackend::automatic;
+  /// Memory that all ranks of a node together may copy a state to. A larger one is saved in waves:
+  /// copying waits for the disk. Taken at the first save, as much as needed, and kept.
+  std::uint64_t staging_bytes_per_node = kDefaultStagingBytes;
 };
 
 struct CheckpointInfo {
   std::int64_t step = 0;
   std::filesystem::path path;  ///< the step-XXXXXXXX folder
   bool committed = false;
-};
-
-/// What load() found different; empty when all matched.
-struct LoadReport {
-  std::int64_t step = 0;
-  std::filesystem::path path;
-  std::vector<std::string> notes;  ///< checkpoints passed over and why, entries ignored
 };
 
 /// Saves and loads a StateDict in the layout of docs/checkpoint-format.md: one HDF5 file per node
@@ -76,13 +71,19 @@ class Checkpointer {
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  /// Collective. Returns once every byte of `state` is copied to staging memory; the caller may
-  /// change it at once. Writing, syncing and committing go on in the background, free of MPI and
-  /// HDF5. While an earlier save is in flight: waits, returns an invalid ticket, or throws IoError
-  /// on all ranks, as when_busy says. Throws IoError with what an earlier save failed with when
-  /// this or another rank has not seen it yet (each failure is delivered once); nothing is saved
-  /// then. Throws ArgumentError on all ranks when the state is not what StateDict promises.
+  /// Collective. Returns once every byte of `state` is copied to staging memory (or, where that is
+  /// smaller, written); the caller may change it at once. Writing, syncing and committing go on in
+  /// the background, free of MPI and HDF5. While an earlier save is in flight: waits, returns an
+  /// invalid ticket, or throws IoError on all ranks, as `overlap` says. Throws IoError with what an
+  /// earlier save failed with when this or another rank has not seen it yet (each failure is
+  /// delivered once); nothing is saved then. Throws ArgumentError on all ranks when the state is
+  /// not what StateDict promises, IoError when the step is there already (unless `overwrite`).
   [[nodiscard]] SaveTicket save_async(std::int64_t step, const dtensor::StateDict& state);
+
+  /// The same, but tensors are copied in the background, too, by ascending DTensor::stage_group.
+  /// Their memory must stay, and keep its contents, until wait_staged() of the ticket says so.
+  /// Copied before this returns: tensors with volatile_contents, per_rank and common entries.
+  [[nodiscard]] SaveTicket save_lazily(std::int64_t step, const dtensor::StateDict& state);
 
   /// Local. Rethrows a background failure that nobody has seen yet.
   void poll();
@@ -90,15 +91,15 @@ class Checkpointer {
   [[nodiscard]] SaveTicket last() const;
 
   /// Collective. The newest checkpoint that is committed (a fully voted one is committed first) and
-  /// whose digests hold; bad ones are set aside and named in the report. Fills `state` in place
-  /// (tensors by flat range, any number of saving ranks and placements; `common` and, when the
-  /// number of ranks is the same, `per_rank`). nullopt when there is none. Throws ConfigError on
-  /// all ranks when names, shapes or dtypes differ from `state` ("a checkpoint of another model"),
-  /// IoError when there are checkpoints but all are damaged. `state` is changed only by a
-  /// checkpoint that is good.
-  std::optional<LoadReport> load_latest(dtensor::StateDict& state);
+  /// whose digests hold; bad ones are set aside and named in the report. Fills `state` in place,
+  /// whatever number of ranks, placements and blocks saved it. nullopt when there is none. Throws
+  /// ConfigError on all ranks when names, shapes or dtypes differ from `state` more than `options`
+  /// allow ("a checkpoint of another model"; `state` is untouched), IoError when there are
+  /// checkpoints but all are damaged; the values of `state` are undefined then.
+  std::optional<LoadReport> load_latest(dtensor::StateDict& state, const LoadOptions& options = {});
   /// Collective. The same from one given step folder; throws IoError when it is damaged.
-  LoadReport load(const std::filesystem::path& step_folder, dtensor::StateDict& state);
+  LoadReport load(const std::filesystem::path& step_folder, dtensor::StateDict& state,
+                  const LoadOptions& options = {});
 
  private:
   struct Impl;

@@ -91,7 +91,7 @@ struct CheckpointConfig {
   std::int64_t keep_every = 0;  ///< steps divisible by it are kept for good; 0: none
   std::string layout = "per_node";
   Resume resume = Resume::automatic;
-  io::WhenBusy when_busy = io::WhenBusy::wait;
+  io::Overlap overlap = io::Overlap::wait;
   OnFailure on_failure = OnFailure::warn;  ///< of a save that is not the last
 };
 

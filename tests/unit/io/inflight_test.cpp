@@ -20,21 +20,21 @@ class InFlight : public ::testing::Test {
 };
 
 TEST_F(InFlight, WaitSkipAndFailAreTheSameOnAllRanks) {
-  for (const WhenBusy when : {WhenBusy::wait, WhenBusy::skip, WhenBusy::fail}) {
+  for (const Overlap when : {Overlap::wait, Overlap::skip, Overlap::fail}) {
     const TemporaryDirectory directory;
     on_ranks(1, 3, [&](comm::MeshComms& comms) {
       const Ranks ranks{comms.world.get(), &comms.mesh};
-      Checkpointer checkpointer(comms, {.directory = directory.path(), .when_busy = when});
+      Checkpointer checkpointer(comms, {.directory = directory.path(), .overlap = when});
       dtensor::StateDict state = make_state(ranks, Cut::even);
       fill(state, 1);
       const SaveTicket first = checkpointer.save_async(1, state);
       EXPECT_LT(first.phase(), SavePhase::committed);
       fill(state, 2);
-      if (when == WhenBusy::fail) {
+      if (when == Overlap::fail) {
         EXPECT_THROW((void)checkpointer.save_async(2, state), IoError);
       } else {
         const SaveTicket second = checkpointer.save_async(2, state);
-        EXPECT_EQ(second.valid(), when == WhenBusy::wait);
+        EXPECT_EQ(second.valid(), when == Overlap::wait);
         if (second.valid()) {
           EXPECT_EQ(first.phase(), SavePhase::committed);
           EXPECT_GT(second.stall_seconds(), first.stall_seconds());
@@ -43,7 +43,7 @@ TEST_F(InFlight, WaitSkipAndFailAreTheSameOnAllRanks) {
       }
       first.wait();
     });
-    EXPECT_EQ(list_checkpoints(directory.path()).size(), when == WhenBusy::wait ? 2U : 1U);
+    EXPECT_EQ(list_checkpoints(directory.path()).size(), when == Overlap::wait ? 2U : 1U);
   }
 }
 

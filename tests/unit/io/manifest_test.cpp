@@ -75,8 +75,8 @@ TEST(Manifest, ContradictionsAreRefused) {
 }
 
 TEST(Manifest, VotesCompleteIt) {
-  const std::vector<Vote> votes = {{0, "u", true, "", {11, 12}, {0, 1, 2, 3, 4}},
-                                   {1, "u", true, "", {21}, {1, 1, 2, 3, 4}}};
+  const std::vector<Vote> votes = {{0, "u", true, "", {11, 12}, {}, {0, 1, 2, 3, 4, 5, 6}},
+                                   {1, "u", true, "", {21}, {}, {1, 1, 2, 3, 4, 5, 6}}};
   const Manifest done = complete_manifest(sample(), votes);
   EXPECT_EQ(done.tensors[0].pieces[0].crc32c, 11U);
   EXPECT_EQ(done.tensors[0].pieces[1].crc32c, 21U);
@@ -85,15 +85,37 @@ TEST(Manifest, VotesCompleteIt) {
   EXPECT_THROW((void)complete_manifest(sample(), {votes[0], votes[0]}), DamagedError);
 }
 
+TEST(Manifest, KeepsBlocksAndRefusesWrongOnes) {
+  Manifest manifest = sample();
+  TensorRecord& tensor = manifest.tensors[0];
+  tensor.shape = {2, 8};
+  tensor.pieces[0].block = dtensor::Block{{0, 0}, {2, 5}};
+  tensor.pieces[0].numel = 10;
+  tensor.pieces[1].block = dtensor::Block{{0, 5}, {2, 3}};
+  tensor.pieces[1].first = 0;
+  tensor.pieces[1].numel = 6;
+  for (PieceRecord& piece : tensor.pieces) {
+    piece.parts_crc32c = {5};
+  }
+  EXPECT_EQ(parse_manifest(to_json(manifest), "here").tensors[0].pieces[1].block,
+            tensor.pieces[1].block);
+  manifest.tensors[0].pieces[1].block->start[1] = 6;
+  EXPECT_THROW((void)parse_manifest(to_json(manifest), "here"), DamagedError);
+  manifest.tensors[0].pieces[1].block->start[1] = 5;
+  manifest.tensors[0].pieces[1].parts_crc32c = {};
+  EXPECT_THROW((void)parse_manifest(to_json(manifest), "here"), DamagedError);
+}
+
 TEST(Vote, IsFoundOnlyUnderItsUuid) {
   const test::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "votes");
   FileSystem fs;
   EXPECT_FALSE(find_vote(directory.path(), 0, "u"));
-  cast_vote(fs, directory.path(), {0, "u", true, "", {1, 2, 3}, {}});
+  cast_vote(fs, directory.path(), {0, "u", true, "", {1, 2, 3}, {{7, 8}}, {}});
   const auto vote = find_vote(directory.path(), 0, "u");
   ASSERT_TRUE(vote);
   EXPECT_EQ(vote->crc32c, (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_EQ(vote->parts_crc32c.at(0), (std::vector<std::uint32_t>{7, 8}));
   EXPECT_FALSE(find_vote(directory.path(), 0, "other"));
   EXPECT_FALSE(find_vote(directory.path(), 1, "u"));
 }
@@ -102,7 +124,7 @@ TEST(Vote, WaitingNamesTheFailedAndTheMissing) {
   const test::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "votes");
   FileSystem fs;
-  cast_vote(fs, directory.path(), {1, "u", true, "", {}, {}});
+  cast_vote(fs, directory.path(), {1, "u", true, "", {}, {}, {}});
   const auto message = [&] {
     try {
       (void)wait_for_votes(directory.path(), 3, "u", std::chrono::duration<double>(0.01));
@@ -112,7 +134,7 @@ TEST(Vote, WaitingNamesTheFailedAndTheMissing) {
     return std::string("none");
   };
   EXPECT_THAT(message(), ::testing::HasSubstr("rank(s) 0, 2"));
-  cast_vote(fs, directory.path(), {2, "u", false, "disk on fire", {}, {}});
+  cast_vote(fs, directory.path(), {2, "u", false, "disk on fire", {}, {}, {}});
   EXPECT_THAT(message(), ::testing::HasSubstr("rank 2 could not save its part: disk on fire"));
 }
 

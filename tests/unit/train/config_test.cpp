@@ -30,7 +30,7 @@ optimizer: {name: sgd, learning_rate: 2.0e-2, weight_decay: 0, momentum: 0.5, de
 fsdp_config: {sharding_strategy: SHARD_GRAD_OP, mixed_precision: true, fp16: false,
               activation_checkpointing: true, use_reentrant: true, checkpoint_interval: 7,
               checkpoint_dir: here, comm_backend: mpi, prefetch_depth: 0}
-checkpoint: {keep_last: 0, resume: must, when_busy: skip}
+checkpoint: {keep_last: 0, resume: must, overlap: skip}
 logging: {directory: out, interval: 5}
 )"));
   EXPECT_EQ(config.optimizer.name, OptimizerConfig::Name::sgd);
@@ -47,7 +47,7 @@ logging: {directory: out, interval: 5}
   EXPECT_EQ(config.fsdp_config.comm_backend, "mpi");
   EXPECT_EQ(config.fsdp_config.prefetch_depth, 0);
   EXPECT_EQ(config.checkpoint.keep_last, 0);
-  EXPECT_EQ(config.checkpoint.when_busy, io::WhenBusy::skip);
+  EXPECT_EQ(config.checkpoint.overlap, io::Overlap::skip);
   EXPECT_EQ(config.logging.interval, 5);
 }
 

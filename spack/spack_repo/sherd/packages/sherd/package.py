@@ -21,6 +21,7 @@ class Sherd(CMakePackage, CudaPackage):
     version("main")
 
     variant("shared", default=True, description="Build shared libraries")
+    variant("io_uring", default=True, description="Write checkpoints with io_uring")
     variant("examples", default=False, description="Build the examples")
     variant("bench", default=False, description="Build the benchmarks")
 
@@ -42,6 +43,7 @@ class Sherd(CMakePackage, CudaPackage):
     depends_on("nlohmann-json@3.11:")
     depends_on("cli11@2.1:", type="build")
     depends_on("xxhash")
+    depends_on("liburing@2.3:", when="+io_uring")
     depends_on("googletest@1.12:+gmock", type="test")
     depends_on("benchmark", when="+bench")
     depends_on("python@3.9:", type="test")
@@ -61,6 +63,7 @@ class Sherd(CMakePackage, CudaPackage):
         return [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("SHERD_ENABLE_CUDA", "cuda"),
+            self.define_from_variant("SHERD_ENABLE_IO_URING", "io_uring"),
             self.define_from_variant("SHERD_BUILD_EXAMPLES", "examples"),
             self.define_from_variant("SHERD_BUILD_BENCH", "bench"),
             self.define("SHERD_BUILD_TESTS", self.run_tests),

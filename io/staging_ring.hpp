@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace sherd::io {
+
+/// Page-aligned host memory, taken once and used for every save, handed out in stretches that come
+/// back in any order. Not thread-safe.
+class StagingRing {
+ public:
+  StagingRing() = default;
+  StagingRing(const StagingRing&) = delete;
+  StagingRing& operator=(const StagingRing&) = delete;
+  ~StagingRing();
+
+  /// At least `bytes` of memory; nothing may be handed out. Throws IoError when there is none.
+  void reserve(std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  /// `bytes` (a multiple of 4096) in one piece; nullptr until more has been released.
+  [[nodiscard]] std::byte* try_acquire(std::uint64_t bytes);
+  void release(const std::byte* stretch);
+  /// Takes back everything, after a save that failed.
+  void reset() noexcept;
+
+ private:
+  struct Stretch {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    bool free = false;
+  };
+  [[nodiscard]] bool place(std::uint64_t bytes, std::uint64_t& offset) const;
+
+  std::byte* data_ = nullptr;
+  std::uint64_t size_ = 0;
+  std::deque<Stretch> used_;  ///< oldest first
+};
+
+}  // namespace sherd::io
