@@ -6,8 +6,8 @@
 #include "io/checkpoint_folder.hpp"
 #include "io/load_match.hpp"
 #include "io/manifest.hpp"
+#include "io/region.hpp"
 #include "sherd/base/check.hpp"
-#include "sherd/dtensor/flat_range.hpp"
 
 namespace sherd::io {
 namespace {
@@ -20,6 +20,16 @@ std::vector<CheckpointInfo> scan(const fs_std::path& directory) {
   } catch (const fs_std::filesystem_error& error) {
     throw IoError(fmt::format("cannot list '{}': {}", directory.string(), error.code().message()));
   }
+}
+
+TensorInfo info_of(const TensorRecord& tensor) {
+  TensorInfo info{tensor.key,  tensor.shape,     tensor.dtype,         tensor.aliases,
+                  tensor.name, tensor.placement, tensor.requires_grad, {}};
+  for (const PieceRecord& piece : tensor.pieces) {
+    info.pieces.push_back(
+        {piece.rank, piece.file, piece.file_offset, piece.first, piece.numel, piece.block});
+  }
+  return info;
 }
 
 }  // namespace
@@ -43,13 +53,16 @@ fs_std::path resolve_checkpoint(const fs_std::path& path) {
 }
 
 struct CheckpointReader::Impl {
-  explicit Impl(const fs_std::path& folder)
-      : manifest(read_manifest(folder / "COMMITTED.json")), files(folder, manifest) {
+  explicit Impl(const fs_std::path& step_folder)
+      : folder(step_folder),
+        manifest(read_manifest(folder / "COMMITTED.json")),
+        files(folder, manifest) {
     for (const TensorRecord& tensor : manifest.tensors) {
-      tensors.push_back({tensor.key, tensor.shape, tensor.dtype, tensor.aliases});
+      tensors.push_back(info_of(tensor));
     }
   }
 
+  fs_std::path folder;
   Manifest manifest;
   CheckpointFiles files;
   std::vector<TensorInfo> tensors;
@@ -60,11 +73,60 @@ CheckpointReader::CheckpointReader(const fs_std::path& step_folder)
 
 CheckpointReader::~CheckpointReader() = default;
 
+const fs_std::path& CheckpointReader::folder() const { return impl_->folder; }
+
 std::int64_t CheckpointReader::step() const { return impl_->manifest.step; }
 
 int CheckpointReader::world_size() const { return impl_->manifest.world_size; }
 
+const std::string& CheckpointReader::uuid() const { return impl_->manifest.uuid; }
+
 const std::vector<TensorInfo>& CheckpointReader::tensors() const { return impl_->tensors; }
+
+const TensorInfo* CheckpointReader::find(std::string_view key) const {
+  const TensorRecord* record = find_tensor(impl_->manifest, key);
+  return record == nullptr
+             ? nullptr
+             : &impl_->tensors[static_cast<std::size_t>(record - impl_->manifest.tensors.data())];
+}
+
+std::vector<FileInfo> CheckpointReader::files() const {
+  std::vector<FileInfo> files;
+  for (const FileRecord& file : impl_->manifest.files) {
+    files.push_back({file.name, file.bytes});
+  }
+  return files;
+}
+
+std::vector<PerRankInfo> CheckpointReader::per_rank() const {
+  std::vector<PerRankInfo> entries;
+  for (const BlobRecord& blob : impl_->manifest.blobs) {
+    entries.push_back({blob.key, blob.rank, blob.bytes});
+  }
+  return entries;
+}
+
+std::vector<RankTimes> CheckpointReader::timing() const {
+  constexpr double kSeconds = 1e-6;
+  std::vector<RankTimes> times;
+  for (const RankTiming& timing : impl_->manifest.timing) {
+    times.push_back({timing.rank, static_cast<double>(timing.stall_us) * kSeconds,
+                     static_cast<double>(timing.staged_us) * kSeconds,
+                     static_cast<double>(timing.written_us) * kSeconds,
+                     static_cast<double>(timing.durable_us) * kSeconds,
+                     static_cast<double>(timing.copy_us) * kSeconds,
+                     static_cast<std::uint64_t>(timing.bytes)});
+  }
+  return times;
+}
+
+std::vector<std::string> CheckpointReader::common_keys() const {
+  std::vector<std::string> keys;
+  for (const MetaRecord& text : impl_->manifest.texts) {
+    keys.push_back(text.key);
+  }
+  return keys;
+}
 
 std::string CheckpointReader::common(const std::string& key) const {
   const auto texts = read_common(impl_->files, impl_->manifest);
@@ -81,18 +143,18 @@ void CheckpointReader::read(const std::string& key, std::int64_t first, const Te
     throw IoError(fmt::format("the checkpoint has no tensor '{}'", key));
   }
   expect(out.dtype() == tensor->dtype, "CheckpointReader::read wants the stored dtype");
-  const dtensor::FlatRange wanted{first, out.numel()};
-  expect(first >= 0 && wanted.end() <= tensor->shape.numel(),
+  expect(first >= 0 && out.numel() <= tensor->shape.numel() - first,
          "CheckpointReader::read goes beyond the tensor");
   const auto width = static_cast<std::int64_t>(size_of(tensor->dtype));
+  const Region wanted{{first, out.numel()}};
   for (const PieceRecord& piece : tensor->pieces) {
-    const dtensor::FlatRange part = dtensor::intersect(wanted, {piece.first, piece.numel});
-    if (part.numel > 0) {
-      const std::uint64_t offset =
-          piece.file_offset + static_cast<std::uint64_t>((part.first - piece.first) * width);
-      impl_->files[piece.file].read(offset, {out.raw() + (part.first - first) * width,
-                                             static_cast<std::size_t>(part.numel * width)});
-    }
+    const Region stored{{piece.first, piece.numel}, piece.block};
+    for_each_run(tensor->shape.extents(), stored, {0, piece.numel}, wanted,
+                 [&](const CopyRun& run) {
+                   impl_->files[piece.file].read(
+                       piece.file_offset + static_cast<std::uint64_t>(run.from * width),
+                       {out.raw() + run.to * width, static_cast<std::size_t>(run.numel * width)});
+                 });
   }
 }
 

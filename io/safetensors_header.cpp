@@ -40,6 +40,16 @@ class HeaderParser {
  public:
   explicit HeaderParser(const std::filesystem::path& file) : file_(file) {}
 
+  std::map<std::string, std::string> parse_metadata() {
+    const Json json = parse_json(read_text());
+    const auto found = json.find("__metadata__");
+    if (found == json.end()) {
+      return {};
+    }
+    check_metadata(*found);
+    return found->get<std::map<std::string, std::string>>();
+  }
+
   std::vector<SafetensorsEntry> parse() {
     const std::string text = read_text();
     const Json json = parse_json(text);
@@ -247,6 +257,10 @@ std::string_view safetensors_name(DType dtype) {
 
 std::vector<SafetensorsEntry> read_safetensors_header(const std::filesystem::path& file) {
   return HeaderParser(file).parse();
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& file) {
+  return HeaderParser(file).parse_metadata();
 }
 
 }  // namespace sherd::io
