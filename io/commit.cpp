@@ -191,6 +191,8 @@ void throw_if_failed(const fs_std::path& folder) {
   }
 }
 
+bool has_failed(const fs_std::path& folder) { return fs_std::exists(failure_path(folder)); }
+
 void wait_for_commit(const fs_std::path& directory, const fs_std::path& folder, std::int64_t step,
                      const std::string& uuid, Seconds timeout) {
   const bool decided = poll_until(timeout, [&] {

@@ -35,6 +35,9 @@ void note_failure(FileSystem& fs, const std::filesystem::path& folder,
 /// Throws IoError with the note of note_failure(), if there is one.
 void throw_if_failed(const std::filesystem::path& folder);
 
+/// Whether rank 0 has told that the save failed.
+[[nodiscard]] bool has_failed(const std::filesystem::path& folder);
+
 /// Other ranks: wait until rank 0 has committed the save `uuid`. Throws IoError with its failure
 /// note, or after `timeout`.
 void wait_for_commit(const std::filesystem::path& directory, const std::filesystem::path& folder,

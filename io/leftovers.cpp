@@ -58,6 +58,8 @@ bool holds_the_replaced_one(const fs_std::path& folder, const InFlightName& name
   }
 }
 
+/// What became of a folder in flight; empty when it has been told before: the failure of a save of
+/// this process.
 std::string settle(FileSystem& fs, const fs_std::path& directory, const fs_std::path& folder,
                    const InFlightName& in_flight) {
   const std::string name = folder.filename().string();
@@ -80,8 +82,9 @@ std::string settle(FileSystem& fs, const fs_std::path& directory, const fs_std::
         "removed an hour after its last change)",
         name, writer->host);
   }
+  const bool told = writer && is_this_process(*writer) && has_failed(folder);
   remove_folder(fs, folder);
-  return fmt::format("'{}' was incomplete: removed", name);
+  return told ? "" : fmt::format("'{}' was incomplete: removed", name);
 }
 
 void remove_quietly(const fs_std::path& path) {
@@ -96,7 +99,9 @@ std::vector<std::string> clean_up(FileSystem& fs, const fs_std::path& directory)
   for (const fs_std::path& path : entries_of(directory)) {
     const std::string name = path.filename().string();
     if (const auto in_flight = parse_in_flight_name(name)) {
-      notes.push_back(settle(fs, directory, path, *in_flight));
+      if (std::string note = settle(fs, directory, path, *in_flight); !note.empty()) {
+        notes.push_back(std::move(note));
+      }
     } else if (is_deleted_name(name)) {
       remove_quietly(path);
     } else if (is_scratch_name(name) && was_quiet(path)) {

@@ -46,6 +46,12 @@ ProcessIdentity this_process() {
   return {host_name(), boot, pid, process_start(pid)};
 }
 
+bool is_this_process(const ProcessIdentity& process) {
+  const ProcessIdentity self = this_process();
+  return process.host == self.host && process.boot == self.boot && process.pid == self.pid &&
+         process.started == self.started;
+}
+
 ProcessState state_of(const ProcessIdentity& process) {
   const ProcessIdentity self = this_process();
   if (process.host != self.host) {

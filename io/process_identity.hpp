@@ -22,6 +22,8 @@ struct ProcessIdentity {
 
 [[nodiscard]] ProcessIdentity this_process();
 
+[[nodiscard]] bool is_this_process(const ProcessIdentity& process);
+
 enum class ProcessState : std::uint8_t {
   running,   ///< on this machine, and it is not this one
   gone,      ///< it has ended, or is this process
