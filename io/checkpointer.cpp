@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
+
 #include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/crash_point.hpp"
@@ -18,6 +20,7 @@ namespace sherd::io {
 namespace {
 
 namespace fs_std = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 void check_options(const CheckpointerOptions& options) {
   validate(options.keep_last >= 0,
@@ -66,6 +69,7 @@ struct Checkpointer::Impl {
         fs(std::move(seam)),
         mesh(comms.mesh),
         world(comms.world->duplicate()),
+        node(comms.local ? comms.local->duplicate() : nullptr),
         ranks{world.get(), &mesh},
         saver(ranks, options, fs) {
     open();
@@ -129,6 +133,20 @@ struct Checkpointer::Impl {
     });
   }
 
+  /// Collective.
+  std::optional<std::string> try_folder(const fs_std::path& folder, dtensor::StateDict& state,
+                                        const LoadOptions& load_options, LoadReport& report) {
+    return try_load({ranks, node.get()}, folder, state, load_options, report);
+  }
+
+  /// Collective: the slowest rank's seconds since `start`.
+  void finish_report(Clock::time_point start, LoadReport& report) {
+    const std::chrono::duration<double> took = Clock::now() - start;
+    report.seconds = took.count();
+    world->all_reduce(&report.seconds, &report.seconds, 1, DType::f64, comm::ReduceOp::max).wait();
+    warn(report);
+  }
+
   void warn(const LoadReport& report) const {
     for (const std::string& note : report.notes) {
       if (ranks.rank() == 0) {
@@ -141,6 +159,7 @@ struct Checkpointer::Impl {
   std::shared_ptr<FileSystem> fs;
   mesh::DeviceMesh mesh;
   std::unique_ptr<comm::Communicator> world;
+  std::unique_ptr<comm::Communicator> node;  // null in a mesh made by hand
   Ranks ranks;
   Saver saver;
 };
@@ -155,6 +174,12 @@ Checkpointer::Checkpointer(comm::MeshComms& comms, CheckpointerOptions options,
 Checkpointer::~Checkpointer() = default;
 
 SaveTicket Checkpointer::save_async(std::int64_t step, const dtensor::StateDict& state) {
+  const SaveTicket ticket = impl_->saver.save(step, state);
+  ticket.wait_staged();
+  return ticket;
+}
+
+SaveTicket Checkpointer::save_lazily(std::int64_t step, const dtensor::StateDict& state) {
   return impl_->saver.save(step, state);
 }
 
@@ -162,7 +187,10 @@ void Checkpointer::poll() { impl_->saver.poll(); }
 
 SaveTicket Checkpointer::last() const { return impl_->saver.last(); }
 
-std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state) {
+std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state,
+                                                    const LoadOptions& options) {
+  const Clock::time_point start = Clock::now();
+  agree_on_load(impl_->ranks, state, options);
   impl_->finish_saves();
   LoadReport report;
   impl_->on_rank_zero(report.notes, [&](std::vector<std::string>& notes) {
@@ -170,11 +198,9 @@ std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state) {
   });
   bool damaged = false;
   for (fs_std::path folder; !(folder = impl_->newest()).empty(); damaged = true) {
-    const auto damage = try_load(impl_->ranks, folder, state, report.notes);
+    const auto damage = impl_->try_folder(folder, state, options, report);
     if (!damage) {
-      report.step = *parse_step_name(folder.filename().string());
-      report.path = folder;
-      impl_->warn(report);
+      impl_->finish_report(start, report);
       return report;
     }
     impl_->put_aside(folder, *damage, report);
@@ -189,15 +215,20 @@ std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state) {
   return std::nullopt;
 }
 
-LoadReport Checkpointer::load(const fs_std::path& step_folder, dtensor::StateDict& state) {
+LoadReport Checkpointer::load(const fs_std::path& step_folder, dtensor::StateDict& state,
+                              const LoadOptions& options) {
+  const Clock::time_point start = Clock::now();
+  validate(same_on_all(impl_->ranks, fs_std::absolute(step_folder).string()),
+           fmt::format("ranks were told to load different checkpoints, here '{}'. Try: the same "
+                       "path on all ranks",
+                       step_folder.string()));
+  agree_on_load(impl_->ranks, state, options);
   impl_->finish_saves();
   LoadReport report;
-  report.path = step_folder;
-  if (const auto damage = try_load(impl_->ranks, step_folder, state, report.notes)) {
+  if (const auto damage = impl_->try_folder(step_folder, state, options, report)) {
     throw IoError(fmt::format("checkpoint '{}' is damaged: {}", step_folder.string(), *damage));
   }
-  report.step = read_manifest(step_folder / "COMMITTED.json").step;
-  impl_->warn(report);
+  impl_->finish_report(start, report);
   return report;
 }
 

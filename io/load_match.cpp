@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "sherd/base/error.hpp"
 
@@ -14,20 +15,130 @@ namespace {
 
 constexpr std::size_t kShown = 5;
 
-std::string difference(const TensorRecord& stored, const dtensor::ShardSpec& wanted,
-                       const std::string& key) {
-  if (stored.shape != wanted.global_shape) {
-    return fmt::format("'{}' has shape {} there and {} here", key, stored.shape.to_string(),
-                       wanted.global_shape.to_string());
-  }
-  if (stored.dtype != wanted.dtype) {
-    return fmt::format("'{}' is {} there and {} here", key, to_string(stored.dtype),
-                       to_string(wanted.dtype));
-  }
-  return {};
+std::string kind(DType dtype, const Shape& shape) {
+  return fmt::format("{} {}", to_string(dtype), shape.to_string());
 }
 
-[[noreturn]] void refuse(std::vector<std::string> problems, const std::filesystem::path& folder) {
+class Matcher {
+ public:
+  Matcher(const Manifest& manifest, const LoadOptions& options, LoadReport& report)
+      : manifest_(manifest), options_(options), report_(report) {
+    for (const TensorRecord& tensor : manifest.tensors) {
+      by_name_[tensor.key] = &tensor;
+      for (const std::string& alias : tensor.aliases) {
+        by_name_[alias] = &tensor;
+      }
+    }
+  }
+
+  std::vector<MatchedTensor> run(const dtensor::StateDict& state) {
+    std::size_t number = 0;
+    for (const auto& [key, tensor] : state.tensors) {
+      if (selected(options_, key)) {
+        match(number, key, tensor.spec);
+      }
+      ++number;
+    }
+    for (const TensorRecord& tensor : manifest_.tensors) {
+      if (used_.count(&tensor) == 0 && wanted_by_any_name(tensor)) {
+        report_.unexpected.push_back(tensor.key);
+        if (options_.strict) {
+          problems_.push_back(fmt::format("its '{}' is not wanted here", tensor.key));
+        }
+      }
+    }
+    return std::move(matches_);
+  }
+
+  std::vector<std::string> problems() { return std::move(problems_); }
+
+ private:
+  void match(std::size_t number, const std::string& key, const dtensor::ShardSpec& spec) {
+    const auto found = by_name_.find(key);
+    if (found == by_name_.end()) {
+      report_.missing.push_back(key);
+      if (options_.strict) {
+        problems_.push_back(fmt::format("'{}' is not in it", key));
+      }
+      return;
+    }
+    const TensorRecord& record = *found->second;
+    used_.insert(&record);
+    if (fits(key, record, spec)) {
+      matches_.push_back({number, &record});
+    }
+  }
+
+  bool fits(const std::string& key, const TensorRecord& record, const dtensor::ShardSpec& spec) {
+    const TensorMismatch pair{key, kind(record.dtype, record.shape),
+                              kind(spec.dtype, spec.global_shape)};
+    if (record.shape != spec.global_shape) {
+      report_.mismatched.push_back(pair);
+      if (options_.strict) {
+        problems_.push_back(fmt::format("'{}' has shape {} there and {} here", key,
+                                        record.shape.to_string(), spec.global_shape.to_string()));
+      }
+      return false;
+    }
+    if (record.dtype == spec.dtype) {
+      return true;
+    }
+    if (!options_.allow_cast || !is_floating(record.dtype) || !is_floating(spec.dtype)) {
+      problems_.push_back(fmt::format("'{}' is {} there and {} here", key, to_string(record.dtype),
+                                      to_string(spec.dtype)));
+      return false;
+    }
+    report_.cast.push_back(pair);
+    return true;
+  }
+
+  bool wanted_by_any_name(const TensorRecord& tensor) const {
+    return selected(options_, tensor.key) ||
+           std::any_of(tensor.aliases.begin(), tensor.aliases.end(),
+                       [&](const std::string& alias) { return selected(options_, alias); });
+  }
+
+  const Manifest& manifest_;
+  const LoadOptions& options_;
+  LoadReport& report_;
+  std::map<std::string_view, const TensorRecord*> by_name_;
+  std::set<const TensorRecord*> used_;
+  std::vector<MatchedTensor> matches_;
+  std::vector<std::string> problems_;
+};
+
+void note_differences(LoadReport& report) {
+  const auto note = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) {
+      report.notes.push_back(fmt::format("{}: {}", what, first_few(names)));
+    }
+  };
+  std::vector<std::string> reshaped;
+  for (const TensorMismatch& pair : report.mismatched) {
+    reshaped.push_back(fmt::format("'{}' ({} there, {} here)", pair.key, pair.stored, pair.wanted));
+  }
+  std::vector<std::string> cast;
+  for (const TensorMismatch& pair : report.cast) {
+    cast.push_back(fmt::format("'{}' ({} there, {} here)", pair.key, pair.stored, pair.wanted));
+  }
+  note("not in the checkpoint, left as they were", report.missing);
+  note("of another shape in the checkpoint, left as they were", reshaped);
+  note("in the checkpoint but not wanted", report.unexpected);
+  note("converted", cast);
+}
+
+}  // namespace
+
+std::string first_few(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), kShown);
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + static_cast<std::ptrdiff_t>(shown));
+  return fmt::format(
+      "{}{}", fmt::join(first, ", "),
+      names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : std::string());
+}
+
+void refuse_model(std::vector<std::string> problems, const std::filesystem::path& folder) {
   const std::size_t count = problems.size();
   problems.resize(std::min(count, kShown));
   throw ConfigError(fmt::format(
@@ -36,8 +147,6 @@ std::string difference(const TensorRecord& stored, const dtensor::ShardSpec& wan
       folder.string(), fmt::join(problems, "; "),
       count > kShown ? fmt::format("; and {} more differences", count - kShown) : ""));
 }
-
-}  // namespace
 
 const TensorRecord* find_tensor(const Manifest& manifest, std::string_view key) {
   for (const TensorRecord& tensor : manifest.tensors) {
@@ -49,40 +158,21 @@ const TensorRecord* find_tensor(const Manifest& manifest, std::string_view key) 
   return nullptr;
 }
 
-std::vector<const TensorRecord*> match_tensors(const Manifest& manifest,
-                                               const dtensor::StateDict& state,
-                                               const std::filesystem::path& folder) {
-  std::map<std::string_view, const TensorRecord*> by_name;
-  for (const TensorRecord& tensor : manifest.tensors) {
-    by_name[tensor.key] = &tensor;
-    for (const std::string& alias : tensor.aliases) {
-      by_name[alias] = &tensor;
-    }
-  }
-  std::vector<const TensorRecord*> matched;
-  std::set<const TensorRecord*> used;
-  std::vector<std::string> problems;
-  for (const auto& [key, tensor] : state.tensors) {
-    const auto found = by_name.find(key);
-    if (found == by_name.end()) {
-      problems.push_back(fmt::format("'{}' is not in it", key));
-      continue;
-    }
-    if (std::string text = difference(*found->second, tensor.spec, key); !text.empty()) {
-      problems.push_back(std::move(text));
-    }
-    matched.push_back(found->second);
-    used.insert(found->second);
-  }
-  for (const TensorRecord& tensor : manifest.tensors) {
-    if (used.count(&tensor) == 0) {
-      problems.push_back(fmt::format("its '{}' is not wanted here", tensor.key));
-    }
+std::vector<MatchedTensor> match_tensors(const Manifest& manifest, const dtensor::StateDict& state,
+                                         const LoadOptions& options,
+                                         const std::filesystem::path& folder, LoadReport& report) {
+  Matcher matcher(manifest, options, report);
+  std::vector<MatchedTensor> matches = matcher.run(state);
+  std::vector<std::string> problems = matcher.problems();
+  if (problems.empty() && matches.empty() && !report.missing.empty()) {
+    problems.push_back(
+        fmt::format("no tensor of the state is in it ({} is not)", first_few(report.missing)));
   }
   if (!problems.empty()) {
-    refuse(std::move(problems), folder);
+    refuse_model(std::move(problems), folder);
   }
-  return matched;
+  note_differences(report);
+  return matches;
 }
 
 }  // namespace sherd::io

@@ -2,118 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "io/checkpoint_files.hpp"
-#include "io/crc32c.hpp"
-#include "io/file_ops.hpp"
+#include "io/load_blobs.hpp"
 #include "io/load_match.hpp"
-#include "io/part_digests.hpp"
-#include "io/staging.hpp"
+#include "io/state_reader.hpp"
 #include "sherd/base/check.hpp"
 
 namespace sherd::io {
 namespace {
-
-using dtensor::FlatRange;
-
-/// Reads this rank's parts into memory of its own; the state is filled once all ranks are content.
-class StateReader {
- public:
-  StateReader(const Ranks& ranks, const CheckpointFiles& files, const Manifest& manifest,
-              const StateLayout& layout, const std::vector<const TensorRecord*>& records)
-      : rank_(ranks.rank()),
-        files_(files),
-        manifest_(manifest),
-        layout_(layout),
-        records_(records) {
-    std::size_t bytes = 0;
-    for (const TensorLayout& tensor : layout.tensors) {
-      starts_.push_back(bytes);
-      bytes += bytes_of(tensor, held(tensor).numel);
-    }
-    memory_.reserve(bytes);
-  }
-
-  /// Fills digests of this rank's parts. Throws DamagedError, IoError.
-  void read_parts(const std::vector<ReadPart>& parts, std::vector<std::int64_t>& digests) {
-    for (const ReadPart& part : parts) {
-      if (part.rank == rank_) {
-        digests[part.digest] = crc32c(read(part.tensor, *part.piece, part.range));
-      }
-    }
-  }
-
-  void read_replicated() {
-    for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {
-      if (layout_.tensors[i].facts.placement != dtensor::Placement::replicated) {
-        continue;
-      }
-      for (const PieceRecord& piece : records_[i]->pieces) {
-        if (crc32c(read(i, piece, {piece.first, piece.numel})) != piece.crc32c) {
-          throw DamagedError(digest_problem(*records_[i], piece, manifest_));
-        }
-      }
-    }
-  }
-
-  void read_blobs() {
-    for (const BlobRecord& blob : manifest_.blobs) {
-      if (blob.rank != rank_) {
-        continue;
-      }
-      std::vector<std::byte>& bytes = blobs_[blob.key];
-      bytes.resize(blob.bytes);
-      files_[blob.file].read(blob.file_offset, bytes);
-      if (blob.bytes > 0 && crc32c(bytes) != blob.crc32c) {
-        throw DamagedError(
-            fmt::format("per-rank data '{}' of rank {} in '{}' does not match its "
-                        "crc32c",
-                        blob.key, blob.rank, manifest_.files[blob.file].name));
-      }
-    }
-  }
-
-  void deliver(dtensor::StateDict& state) {
-    std::size_t i = 0;
-    for (auto& [key, tensor] : state.tensors) {
-      const std::size_t bytes = bytes_of(layout_.tensors[i], held(layout_.tensors[i]).numel);
-      if (bytes > 0) {
-        std::memcpy(tensor.local.raw(), memory_.data() + starts_[i], bytes);
-      }
-      ++i;
-    }
-    for (auto& [key, bytes] : blobs_) {
-      state.per_rank[key] = std::move(bytes);
-    }
-  }
-
- private:
-  FlatRange held(const TensorLayout& tensor) const {
-    return tensor.held[static_cast<std::size_t>(rank_)];
-  }
-  static std::size_t bytes_of(const TensorLayout& tensor, std::int64_t numel) {
-    return static_cast<std::size_t>(numel) * size_of(tensor.facts.dtype);
-  }
-
-  std::span<const std::byte> read(std::size_t i, const PieceRecord& piece, FlatRange range) {
-    const TensorLayout& tensor = layout_.tensors[i];
-    const std::size_t at = starts_[i] + bytes_of(tensor, range.first - held(tensor).first);
-    const std::span<std::byte> to(memory_.data() + at, bytes_of(tensor, range.numel));
-    files_[piece.file].read(piece.file_offset + bytes_of(tensor, range.first - piece.first), to);
-    return to;
-  }
-
-  int rank_;
-  const CheckpointFiles& files_;
-  const Manifest& manifest_;
-  const StateLayout& layout_;
-  const std::vector<const TensorRecord*>& records_;
-  std::vector<std::size_t> starts_;
-  StagingBuffer memory_;
-  std::map<std::string, std::vector<std::byte>> blobs_;
-};
 
 /// The first rank's damage, or a hard error on all ranks.
 std::optional<std::string> run_until_damaged(const Ranks& ranks,
@@ -130,80 +31,176 @@ std::optional<std::string> run_until_damaged(const Ranks& ranks,
   return first ? std::optional(first->text) : std::nullopt;
 }
 
+std::vector<int> ranks_of_node(const LoadRanks& ranks) {
+  const mesh::DeviceMesh& mesh = *ranks.all.mesh;
+  if (ranks.node == nullptr) {
+    return {ranks.all.rank()};
+  }
+  std::vector<int> members;
+  for (int local = 0; local < mesh.local_size(); ++local) {
+    members.push_back(mesh.rank({ranks.all.node(), local}));
+  }
+  return members;
+}
+
 /// One checkpoint as one load sees it.
 class Load {
  public:
-  Load(const Ranks& ranks, const std::filesystem::path& folder, dtensor::StateDict& state)
-      : ranks_(ranks), folder_(folder), state_(state) {}
+  Load(const LoadRanks& ranks, const std::filesystem::path& folder, dtensor::StateDict& state,
+       const LoadOptions& options)
+      : ranks_(ranks), folder_(folder), state_(state), options_(options) {}
 
-  std::optional<std::string> run(std::vector<std::string>& notes) {
-    if (auto damage = run_until_damaged(ranks_, [&] { open(); })) {
+  std::optional<std::string> run() {
+    if (auto damage = run_until_damaged(ranks_.all, [&] { open(); })) {
       return damage;
     }
-    expect(same_on_all(ranks_, manifest_.uuid + shared_signature(state_)),
-           "ranks load different checkpoints or states of different structure");
-    all_or_none(ranks_, [&] {
-      check_state(state_);
-      records_ = match_tensors(manifest_, state_, folder_);
-    });
-    const StateLayout layout = gather_layout(*ranks_.world, *ranks_.mesh, state_);
-    return fill(layout, notes);
+    validate(same_on_all(ranks_.all, manifest_.uuid),
+             fmt::format("the ranks find different checkpoints in '{}' (a directory of each node's "
+                         "own?). Try: one that all nodes share",
+                         folder_.string()));
+    all_or_none(ranks_.all, [&] { match(); });
+    expect(same_on_all(ranks_.all, matched_keys()), "ranks select different tensors to load");
+    layout_ = gather_layout(*ranks_.all.world, *ranks_.all.mesh, state_);
+    list_items();
+    if (auto damage = read()) {
+      return damage;
+    }
+    deliver();
+    return std::nullopt;
+  }
+
+  /// After run() went well.
+  void add_to(LoadReport& report) {
+    report.step = manifest_.step;
+    report.path = folder_;
+    report.saved_by_ranks = manifest_.world_size;
+    report.bytes_read = bytes_;
+    report.missing = std::move(found_.missing);
+    report.unexpected = std::move(found_.unexpected);
+    report.mismatched = std::move(found_.mismatched);
+    report.cast = std::move(found_.cast);
+    for (std::string& note : found_.notes) {
+      report.notes.push_back(std::move(note));
+    }
   }
 
  private:
   void open() {
     manifest_ = read_manifest(folder_ / "COMMITTED.json");
-    files_ = std::make_unique<CheckpointFiles>(folder_, manifest_);
+    const FileShare share{static_cast<std::size_t>(ranks_.all.rank()),
+                          static_cast<std::size_t>(ranks_.all.size())};
+    files_ = std::make_unique<CheckpointFiles>(folder_, manifest_, share);
     common_ = read_common(*files_, manifest_);
   }
 
-  std::optional<std::string> fill(const StateLayout& layout, std::vector<std::string>& notes) {
-    const bool same_size = manifest_.world_size == ranks_.size();
-    const std::vector<ReadPart> parts = list_parts(layout, records_);
-    std::vector<std::int64_t> digests(parts.size(), 0);
-    std::unique_ptr<StateReader> reader;
-    const auto damage = run_until_damaged(ranks_, [&] {
-      reader = std::make_unique<StateReader>(ranks_, *files_, manifest_, layout, records_);
-      reader->read_parts(parts, digests);
-      reader->read_replicated();
-      if (same_size) {
-        reader->read_blobs();
-      }
-    });
-    if (damage) {
-      return damage;
-    }
-    max_over_ranks(ranks_, digests);
-    if (auto problem = compare_digests(parts, records_, digests, manifest_)) {
-      return problem;
-    }
-    reader->deliver(state_);
-    for (auto& [key, text] : common_) {
-      state_.common[key] = text;
-    }
-    if (!same_size && !manifest_.blobs.empty()) {
-      notes.push_back(
-          fmt::format("saved by {} ranks, loaded by {}: per-rank data (random streams) "
-                      "is not restored",
-                      manifest_.world_size, ranks_.size()));
-    }
-    return std::nullopt;
+  void match() {
+    check_state(state_);
+    matches_ = match_tensors(manifest_, state_, options_, folder_, found_);
+    chosen_blobs_ = choose_blobs(manifest_, ranks_.all, state_, options_, folder_, found_);
   }
 
-  const Ranks& ranks_;
+  std::string matched_keys() const {
+    std::string keys;
+    for (const MatchedTensor& match : matches_) {
+      keys += fmt::format("{} {}\n", match.tensor, match.record->key);
+    }
+    return keys;
+  }
+
+  void list_items() {
+    std::vector<const Tensor*> memory;
+    for (const auto& [key, tensor] : state_.tensors) {
+      memory.push_back(&tensor.local);
+    }
+    for (const MatchedTensor& match : matches_) {
+      items_.push_back({match.record, &layout_.tensors[match.tensor], *memory[match.tensor]});
+    }
+  }
+
+  std::optional<std::string> read() {
+    std::unique_ptr<StateReader> reader;
+    std::unique_ptr<DigestTable> digests;
+    auto damage = run_until_damaged(ranks_.all, [&] {
+      ReadPlan plan = plan_reads(items_, ranks_of_node(ranks_), ranks_.all.rank());
+      digests = std::make_unique<DigestTable>(options_.verify ? plan.digests : 0);
+      reader = std::make_unique<StateReader>(*files_, items_, std::move(plan), *ranks_.all.mesh,
+                                             ranks_.all.rank(), options_.verify);
+      reader->read_own();
+      reader->begin_shared();
+    });
+    if (!damage && ranks_.node != nullptr) {
+      reader->read_shared(*ranks_.node);
+    }
+    if (!damage) {
+      damage = run_until_damaged(ranks_.all, [&] {
+        reader->finish(*digests, manifest_);
+        blobs_ = read_blobs(*files_, manifest_, chosen_blobs_, options_.verify);
+      });
+    }
+    if (!damage && options_.verify) {
+      damage = digests->find_problem(ranks_.all, items_, manifest_);
+    }
+    if (!damage) {
+      count_bytes(*reader);
+    }
+    return damage;
+  }
+
+  void count_bytes(const StateReader& reader) {
+    auto bytes = static_cast<std::int64_t>(reader.bytes());
+    for (const auto& [key, blob] : blobs_) {
+      bytes += static_cast<std::int64_t>(blob.size());
+    }
+    ranks_.all.world->all_reduce(&bytes, &bytes, 1, DType::i64, comm::ReduceOp::sum).wait();
+    bytes_ = static_cast<std::uint64_t>(bytes);
+  }
+
+  void deliver() {
+    for (auto& [key, bytes] : blobs_) {
+      state_.per_rank[key] = std::move(bytes);
+    }
+    for (auto& [key, text] : common_) {
+      state_.common[key] = std::move(text);
+    }
+  }
+
+  const LoadRanks& ranks_;
   const std::filesystem::path& folder_;
   dtensor::StateDict& state_;
+  const LoadOptions& options_;
   Manifest manifest_;
   std::unique_ptr<CheckpointFiles> files_;
   std::map<std::string, std::string> common_;
-  std::vector<const TensorRecord*> records_;
+  std::vector<MatchedTensor> matches_;
+  std::vector<const BlobRecord*> chosen_blobs_;
+  StateLayout layout_;
+  std::vector<LoadItem> items_;
+  std::map<std::string, std::vector<std::byte>> blobs_;
+  std::uint64_t bytes_ = 0;
+  LoadReport found_;
 };
 
 }  // namespace
 
-std::optional<std::string> try_load(const Ranks& ranks, const std::filesystem::path& folder,
-                                    dtensor::StateDict& state, std::vector<std::string>& notes) {
-  return Load(ranks, folder, state).run(notes);
+void agree_on_load(const Ranks& ranks, const dtensor::StateDict& state,
+                   const LoadOptions& options) {
+  expect(same_on_all(ranks, fmt::format("{} {} {} {} {}", options.strict, options.allow_cast,
+                                        static_cast<int>(options.per_rank), options.verify,
+                                        static_cast<bool>(options.select))),
+         "ranks load with different options");
+  expect(same_on_all(ranks, shared_signature(state)),
+         "ranks load into states of different structure");
+}
+
+std::optional<std::string> try_load(const LoadRanks& ranks, const std::filesystem::path& folder,
+                                    dtensor::StateDict& state, const LoadOptions& options,
+                                    LoadReport& report) {
+  Load load(ranks, folder, state, options);
+  auto damage = load.run();
+  if (!damage) {
+    load.add_to(report);
+  }
+  return damage;
 }
 
 }  // namespace sherd::io

@@ -2,71 +2,105 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <tuple>
-
 #include "io/crc32c.hpp"
+#include "io/positioned_reader.hpp"
 
 namespace sherd::io {
 namespace {
 
-void list_piece(const TensorLayout& tensor, ReadPart part, std::vector<ReadPart>& parts) {
-  const std::size_t first = parts.size();
-  for (std::size_t rank = 0; rank < tensor.held.size(); ++rank) {
-    part.range = dtensor::intersect(tensor.held[rank], {part.piece->first, part.piece->numel});
-    if (part.range.numel > 0) {
-      part.rank = static_cast<int>(rank);
-      part.replica = tensor.replica[rank];
-      parts.push_back(part);
+std::uint64_t bytes_of(const LoadItem& item, dtensor::FlatRange part) {
+  return static_cast<std::uint64_t>(part.numel) * size_of(item.record->dtype);
+}
+
+/// Of the fragments of one piece, which begin at `first` in the table; nullopt where their readers
+/// saw different bytes.
+std::optional<std::uint32_t> join(const LoadItem& item, std::span<const dtensor::FlatRange> parts,
+                                  std::span<const std::int64_t> highest,
+                                  std::span<const std::int64_t> negated_lowest) {
+  std::uint32_t crc = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (highest[i] != -negated_lowest[i]) {
+      return std::nullopt;
     }
+    const auto part = static_cast<std::uint32_t>(highest[i]);
+    crc = i == 0 ? part : crc32c_combine(crc, part, bytes_of(item, parts[i]));
   }
-  std::sort(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end(),
-            [](const ReadPart& a, const ReadPart& b) {
-              return std::tie(a.replica, a.range.first) < std::tie(b.replica, b.range.first);
-            });
+  return crc;
 }
 
 }  // namespace
 
-std::vector<ReadPart> list_parts(const StateLayout& layout,
-                                 const std::vector<const TensorRecord*>& records) {
-  std::vector<ReadPart> parts;
-  for (std::size_t i = 0; i < layout.tensors.size(); ++i) {
-    if (layout.tensors[i].facts.placement == dtensor::Placement::replicated) {
-      continue;
-    }
-    for (const PieceRecord& piece : records[i]->pieces) {
-      list_piece(layout.tensors[i], {i, &piece, 0, 0, {}, 0}, parts);
-    }
+std::optional<std::string> DigestTable::find_problem(const Ranks& ranks,
+                                                     std::span<const LoadItem> items,
+                                                     const Manifest& manifest) const {
+  std::vector<std::int64_t> highest = mine_;
+  std::vector<std::int64_t> negated_lowest = mine_;
+  for (std::int64_t& crc : negated_lowest) {
+    crc = crc == kNotRead ? kNotRead : -crc;
   }
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    parts[i].digest = i;
-  }
-  return parts;
-}
-
-std::optional<std::string> compare_digests(const std::vector<ReadPart>& parts,
-                                           const std::vector<const TensorRecord*>& records,
-                                           const std::vector<std::int64_t>& digests,
-                                           const Manifest& manifest) {
-  for (std::size_t i = 0; i < parts.size();) {
-    const ReadPart& first = parts[i];
-    const TensorRecord& tensor = *records[first.tensor];
-    std::uint32_t crc = 0;
-    std::size_t end = i;
-    for (; end < parts.size() && parts[end].piece == first.piece &&
-           parts[end].tensor == first.tensor && parts[end].replica == first.replica;
-         ++end) {
-      const std::uint64_t bytes =
-          static_cast<std::uint64_t>(parts[end].range.numel) * size_of(tensor.dtype);
-      crc = crc32c_combine(crc, static_cast<std::uint32_t>(digests[end]), bytes);
+  max_over_ranks(ranks, highest);
+  max_over_ranks(ranks, negated_lowest);
+  std::size_t at = 0;
+  for (const LoadItem& item : items) {
+    const PieceCutter cutter(item);
+    for (const PieceRecord& piece : item.record->pieces) {
+      if (piece.block) {
+        continue;
+      }
+      const std::vector<dtensor::FlatRange> parts = cutter.cut(piece);
+      const auto slots = [&](const std::vector<std::int64_t>& values) {
+        return std::span(values).subspan(at, parts.size());
+      };
+      if (join(item, parts, slots(highest), slots(negated_lowest)) != piece.crc32c) {
+        return digest_problem(*item.record, piece, manifest);
+      }
+      at += parts.size();
     }
-    if (crc != first.piece->crc32c) {
-      return digest_problem(tensor, *first.piece, manifest);
-    }
-    i = end;
   }
   return std::nullopt;
+}
+
+ChunkDigests::ChunkDigests(const ReadList& list, std::span<const LoadItem> items)
+    : list_(list), items_(items), crcs_(list.slices.size(), 0), taken_(list.chunks.size(), 0) {}
+
+void ChunkDigests::take(std::size_t chunk, std::span<const std::byte> bytes) {
+  std::size_t number = list_.chunks[chunk].first_slice;
+  for (const ReadSlice& slice : list_.slices_of(list_.chunks[chunk])) {
+    crcs_[number++] = crc32c(bytes.subspan(slice.at, slice.bytes));
+  }
+  taken_[chunk] = 1;
+}
+
+void ChunkDigests::finish(DigestTable& table, const Manifest& manifest) const {
+  const ReadSlice* last = nullptr;
+  std::uint32_t crc = 0;
+  for (std::size_t i = 0; i < list_.chunks.size(); ++i) {
+    if (taken_[i] == 0) {
+      continue;
+    }
+    std::size_t number = list_.chunks[i].first_slice;
+    for (const ReadSlice& slice : list_.slices_of(list_.chunks[i])) {
+      const bool goes_on = last != nullptr && last->fragment == slice.fragment;
+      if (last != nullptr && !goes_on) {
+        finish(list_.fragments[last->fragment], crc, table, manifest);
+      }
+      crc = goes_on ? crc32c_combine(crc, crcs_[number], slice.bytes) : crcs_[number];
+      last = &slice;
+      ++number;
+    }
+  }
+  if (last != nullptr) {
+    finish(list_.fragments[last->fragment], crc, table, manifest);
+  }
+}
+
+void ChunkDigests::finish(const Fragment& fragment, std::uint32_t crc, DigestTable& table,
+                          const Manifest& manifest) const {
+  if (!fragment.piece->block) {
+    table.set(fragment.digest, crc);
+  } else if (fragment.piece->parts_crc32c.at(fragment.digest) != crc) {
+    throw DamagedError(digest_problem(*items_[fragment.item].record, *fragment.piece, manifest));
+  }
 }
 
 std::string digest_problem(const TensorRecord& tensor, const PieceRecord& piece,

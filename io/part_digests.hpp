@@ -3,35 +3,55 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "io/agreement.hpp"
-#include "io/manifest.hpp"
-#include "io/state_layout.hpp"
+#include "io/read_chunks.hpp"
 
 namespace sherd::io {
 
-/// A part of a stored piece that one loading rank reads. The parts of one replica make up the
-/// piece.
-struct ReadPart {
-  std::size_t tensor = 0;  ///< index into the state's tensors
-  const PieceRecord* piece = nullptr;
-  int replica = 0;
-  int rank = 0;
-  dtensor::FlatRange range;
-  std::size_t digest = 0;  ///< index of its crc32c
+/// Digests of the fragments of all flat pieces, wherever they are read. Those of one piece join to
+/// the piece's own.
+class DigestTable {
+ public:
+  explicit DigestTable(std::size_t fragments) : mine_(fragments, kNotRead) {}
+
+  void set(std::size_t fragment, std::uint32_t crc) { mine_.at(fragment) = crc; }
+
+  /// Collective. The first piece on whose fragments readers differ, or that differs from its
+  /// digest: the same on all ranks.
+  [[nodiscard]] std::optional<std::string> find_problem(const Ranks& ranks,
+                                                        std::span<const LoadItem> items,
+                                                        const Manifest& manifest) const;
+
+ private:
+  static constexpr std::int64_t kNotRead = -(std::int64_t{1} << 40);
+
+  std::vector<std::int64_t> mine_;
 };
 
-/// Who reads what of every tensor that is not replicated, in order of tensor, piece, replica and
-/// element: the same list on all ranks. `records` is parallel to layout.tensors.
-[[nodiscard]] std::vector<ReadPart> list_parts(const StateLayout& layout,
-                                               const std::vector<const TensorRecord*>& records);
+/// Digests of what this rank reads of one list of chunks.
+class ChunkDigests {
+ public:
+  /// Both must outlive this.
+  ChunkDigests(const ReadList& list, std::span<const LoadItem> items);
 
-/// Joins the parts' digests to those of the whole pieces. Returns the first piece that differs.
-[[nodiscard]] std::optional<std::string> compare_digests(
-    const std::vector<ReadPart>& parts, const std::vector<const TensorRecord*>& records,
-    const std::vector<std::int64_t>& digests, const Manifest& manifest);
+  /// Thread-safe for different chunks.
+  void take(std::size_t chunk, std::span<const std::byte> bytes);
+  /// After all: checks parts of blocks, hands the others on. Throws DamagedError.
+  void finish(DigestTable& table, const Manifest& manifest) const;
+
+ private:
+  void finish(const Fragment& fragment, std::uint32_t crc, DigestTable& table,
+              const Manifest& manifest) const;
+
+  const ReadList& list_;
+  std::span<const LoadItem> items_;
+  std::vector<std::uint32_t> crcs_;  // by slice
+  std::vector<char> taken_;          // by chunk
+};
 
 /// "tensor 'k' of rank 2 in shards/node-00000.h5 does not match its crc32c"
 [[nodiscard]] std::string digest_problem(const TensorRecord& tensor, const PieceRecord& piece,

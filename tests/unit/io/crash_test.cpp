@@ -66,7 +66,7 @@ TEST_P(CrashPoints, TheNewestCompleteCheckpointIsLoaded) {
     const Ranks ranks{comms.world.get(), &comms.mesh};
     Checkpointer checkpointer(comms, {.directory = directory_.path()});
     dtensor::StateDict loaded = make_state(ranks, Cut::last_is_empty);
-    const auto report = checkpointer.load_latest(loaded);
+    const auto report = checkpointer.load_latest(loaded, {.per_rank = PerRank::keep});
     ASSERT_TRUE(report.has_value());
     EXPECT_EQ(report->step, GetParam().expected_step);
     expect_filled(loaded, static_cast<std::uint64_t>(GetParam().expected_step));
@@ -87,7 +87,7 @@ TEST_P(CrashPoints, ACrashInTheFirstSaveLeavesNothingOrAllOfIt) {
     const Ranks ranks{comms.world.get(), &comms.mesh};
     Checkpointer checkpointer(comms, {.directory = directory_.path()});
     dtensor::StateDict loaded = make_state(ranks, Cut::even);
-    const auto report = checkpointer.load_latest(loaded);
+    const auto report = checkpointer.load_latest(loaded, {.per_rank = PerRank::keep});
     EXPECT_EQ(report.has_value(), GetParam().expected_step == 2);
   });
 }

@@ -34,7 +34,7 @@ TEST(Reshard, EveryMeshLoadsWhatEveryOtherSaved) {
         dtensor::StateDict state = make_state(ranks, Cut::last_is_empty);
         const auto random = std::exchange(state.per_rank["random"], {});
         Checkpointer checkpointer(comms, {.directory = directory.path()});
-        const auto report = checkpointer.load_latest(state);
+        const auto report = checkpointer.load_latest(state, {.per_rank = PerRank::keep});
         ASSERT_TRUE(report.has_value());
         expect_filled(state, 5);
         EXPECT_EQ(report->notes.empty(), same_size);
@@ -59,7 +59,7 @@ void expect_loads(const std::filesystem::path& directory, Mesh mesh, Cut cut, st
     const Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = make_state(ranks, cut);
     Checkpointer checkpointer(comms, {.directory = directory});
-    const auto report = checkpointer.load_latest(state);
+    const auto report = checkpointer.load_latest(state, {.per_rank = PerRank::keep});
     ASSERT_TRUE(report.has_value());
     EXPECT_EQ(report->step, static_cast<std::int64_t>(seed));
     expect_filled(state, seed);
