@@ -80,6 +80,7 @@ std::optional<FolderInfo> describe(const fs_std::path& path) {
     return std::nullopt;
   }
   add_manifest_facts(info, path / manifest);
+  info.pinned = modified(path / "PINNED").has_value();
   info.bytes = bytes_below(path);
   const auto written = modified(path / manifest);
   const auto still_there = modified(path);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
+#include "cli/checkpoint_command_line.hpp"
 #include "sherd/base/config.hpp"
 
 namespace sherd::cli {
@@ -69,39 +70,6 @@ void add_generate(CLI::App& app, Request& request) {
   generate->add_option("--seed", request.seed, "The same seed gives the same text")
       ->capture_default_str();
   generate->callback([&request] { request.command = Command::generate; });
-}
-
-CLI::App* add_checkpoint(CLI::App& ckpt, Request& request, const char* name, const char* help,
-                         const char* argument, Command command) {
-  auto* sub = ckpt.add_subcommand(name, help);
-  sub->add_option("checkpoint", request.checkpoint, argument)
-      ->required()
-      ->option_text(command == Command::checkpoint_ls ? "DIRECTORY" : "CHECKPOINT");
-  sub->callback([&request, command] { request.command = command; });
-  return sub;
-}
-
-void add_checkpoints(CLI::App& app, Request& request) {
-  constexpr const char* kStep = "Step folder, or folder of checkpoints (its newest)";
-  auto* ckpt = app.add_subcommand("ckpt", "Look at checkpoints; needs no MPI");
-  ckpt->require_subcommand(1);
-  add_checkpoint(*ckpt, request, "ls", "List the checkpoints of a folder", "Folder of checkpoints",
-                 Command::checkpoint_ls);
-  add_checkpoint(*ckpt, request, "show", "List what a checkpoint holds", kStep,
-                 Command::checkpoint_show);
-  add_checkpoint(*ckpt, request, "verify", "Read all of it and compare the digests", kStep,
-                 Command::checkpoint_verify);
-  auto* out = add_checkpoint(*ckpt, request, "export", "Write the model as a Hugging Face folder",
-                             kStep, Command::checkpoint_export);
-  out->add_option("--safetensors", request.folder, "Folder to write")
-      ->required()
-      ->option_text("FOLDER");
-  out->add_option("--dtype", request.dtype, "Of the weights")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"f32", "bf16"}));
-  out->add_option("--file-gigabytes", request.file_gigabytes, "Start another file beyond")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ enum class Command : std::uint8_t {
   checkpoint_ls,
   checkpoint_show,
   checkpoint_verify,
+  checkpoint_diff,
+  checkpoint_consolidate,
   checkpoint_export
 };
 
@@ -33,6 +35,20 @@ struct PlanOptions {
   bool json = false;
 };
 
+/// What the `sherd ckpt` commands have beside the checkpoint.
+struct CheckpointOptions {
+  std::string other;                ///< diff
+  std::string tensor;               ///< show
+  std::optional<double> tolerance;  ///< diff
+  std::string output;               ///< consolidate: a file; export: a folder
+  bool verify = true;               ///< consolidate, export
+  std::string dtype = "f32";        ///< export
+  double file_gigabytes = 5.0;      ///< export
+  bool all = false;                 ///< export
+  int threads = 0;                  ///< verify
+  bool json = false;
+};
+
 /// What the user asked for, as typed.
 struct Request {
   Command command = Command::info;
@@ -45,9 +61,7 @@ struct Request {
   std::int64_t max_tokens = 200;  ///< generate
   double temperature = 0.8;       ///< generate
   std::uint64_t seed = 0;         ///< generate
-  std::string folder;             ///< ckpt export
-  std::string dtype = "f32";      ///< ckpt export
-  double file_gigabytes = 5.0;    ///< ckpt export
+  CheckpointOptions ckpt;
 };
 
 /// A request, or what to print and the exit code to end with.

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "sherd/base/error.hpp"
 #include "sherd/train/generate.hpp"
@@ -11,7 +14,12 @@
 namespace sherd::train {
 namespace {
 
+/// Null when there is none: any program may have written the checkpoint.
 nlohmann::json config_of(const io::CheckpointReader& checkpoint) {
+  const std::vector<std::string> keys = checkpoint.common_keys();
+  if (std::find(keys.begin(), keys.end(), "config") == keys.end()) {
+    return {};
+  }
   return nlohmann::json::parse(checkpoint.common("config"), nullptr, false);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -21,8 +22,44 @@ namespace {
 
 using Sources = std::vector<io::SafetensorsSource>;
 
+constexpr const char* kModel = "model";
+constexpr const char* kState = "state";
+
 std::size_t bytes_of(const io::SafetensorsSource& source) {
   return static_cast<std::size_t>(source.shape.numel()) * size_of(source.dtype);
+}
+
+/// Reads elements from `first` on and converts them. Values that f16 cannot hold would become
+/// infinite without a word.
+void read_as(const io::CheckpointReader& checkpoint, const std::string& key, DType stored,
+             std::int64_t first, const Tensor& out) {
+  if (stored == out.dtype()) {
+    checkpoint.read(key, first, out);
+    return;
+  }
+  const Tensor raw = Tensor::empty({out.numel()}, stored);
+  checkpoint.read(key, first, raw);
+  convert(raw, out);
+  if (out.dtype() != DType::f16) {
+    return;
+  }
+  const Tensor before = to_dtype(raw, DType::f32);
+  const Tensor after = to_dtype(out, DType::f32);
+  for (std::int64_t i = 0; i < out.numel(); ++i) {
+    validate(!std::isinf(after.data<float>()[i]) || std::isinf(before.data<float>()[i]),
+             fmt::format("tensor '{}': element {} is {}, beyond what f16 holds (65504). Try: "
+                         "--dtype bf16",
+                         key, first + i, before.data<float>()[i]));
+  }
+}
+
+io::SafetensorsSource source_of(const io::CheckpointReader& checkpoint, const io::TensorInfo& info,
+                                std::string name, DType dtype) {
+  return {
+      std::move(name), info.shape, dtype,
+      [&checkpoint, key = info.key, stored = info.dtype](std::int64_t first, const Tensor& out) {
+        read_as(checkpoint, key, stored, first, out);
+      }};
 }
 
 /// One source a parameter, reading the checkpoint as it is asked.
@@ -41,13 +78,7 @@ Sources make_sources(const io::CheckpointReader& checkpoint, const nn::LlamaConf
              fmt::format("checkpoint of step {}: tensor '{}' is missing or has another shape than "
                          "its configuration says",
                          checkpoint.step(), key));
-    const DType stored_dtype = found->second->dtype;
-    sources.push_back({hf_name(named.name), found->second->shape, dtype,
-                       [&checkpoint, key, stored_dtype](std::int64_t first, const Tensor& out) {
-                         const Tensor raw = Tensor::empty({out.numel()}, stored_dtype);
-                         checkpoint.read(key, first, raw);
-                         convert(raw, out);
-                       }});
+    sources.push_back(source_of(checkpoint, *found->second, hf_name(named.name), dtype));
   }
   return sources;
 }
@@ -80,16 +111,19 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::rename(temporary, file);
 }
 
-void write_weights(const std::vector<Sources>& files, const std::filesystem::path& folder) {
+/// "<base>.safetensors", or parts and their index.
+void write_files(const std::vector<Sources>& files, const std::filesystem::path& folder,
+                 const std::string& base) {
   if (files.size() == 1) {
-    io::write_safetensors(folder / "model.safetensors", files.front());
+    io::write_safetensors(folder / (base + ".safetensors"), files.front());
     return;
   }
   nlohmann::ordered_json index;
   index["metadata"]["total_size"] = 0;
   std::size_t total = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
+    const std::string name =
+        fmt::format("{}-{:05}-of-{:05}.safetensors", base, i + 1, files.size());
     io::write_safetensors(folder / name, files[i]);
     for (const io::SafetensorsSource& source : files[i]) {
       index["weight_map"][source.name] = name;
@@ -97,15 +131,18 @@ void write_weights(const std::vector<Sources>& files, const std::filesystem::pat
     }
   }
   index["metadata"]["total_size"] = total;
-  write_text(folder / "model.safetensors.index.json", index.dump(2) + "\n");
+  write_text(folder / (base + ".safetensors.index.json"), index.dump(2) + "\n");
 }
 
-/// A folder that an earlier export left must not mix with this one.
-void remove_weights(const std::filesystem::path& folder) {
+/// Makes the folder; what an earlier export left there must not mix with this one.
+void prepare(const std::filesystem::path& folder, const std::string& base) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  validate(!error, fmt::format("{}: cannot be made ({})", folder.string(), error.message()));
   std::vector<std::filesystem::path> old;
   for (const auto& item : std::filesystem::directory_iterator(folder)) {
     const std::string name = item.path().filename().string();
-    if (name.rfind("model", 0) == 0 && name.find(".safetensors") != std::string::npos) {
+    if (name.rfind(base, 0) == 0 && name.find(".safetensors") != std::string::npos) {
       old.push_back(item.path());
     }
   }
@@ -114,23 +151,52 @@ void remove_weights(const std::filesystem::path& folder) {
   }
 }
 
+bool has_model(const io::CheckpointReader& checkpoint) {
+  try {
+    (void)model_of(checkpoint);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void export_model(const io::CheckpointReader& checkpoint, const std::filesystem::path& folder,
+                  const ExportOptions& options) {
+  const nn::LlamaConfig config = model_of(checkpoint);
+  const auto files = split(make_sources(checkpoint, config, options.dtype), options.file_bytes);
+  prepare(folder, kModel);
+  write_files(files, folder, kModel);
+  write_text(folder / "config.json", to_hf_config(config, options.dtype));
+  const HfWeights read_back(folder, read_hf_config(folder));
+}
+
+/// Everything but the parameters of the model that export_model() writes.
+void export_state(const io::CheckpointReader& checkpoint, const std::filesystem::path& folder,
+                  const ExportOptions& options, bool with_model) {
+  Sources sources;
+  for (const io::TensorInfo& info : checkpoint.tensors()) {
+    if (!with_model || info.key.rfind(checkpoint_key(""), 0) != 0) {
+      sources.push_back(source_of(checkpoint, info, info.key, info.dtype));
+    }
+  }
+  prepare(folder, kState);
+  write_files(split(std::move(sources), options.file_bytes), folder, kState);
+}
+
 }  // namespace
 
 void export_safetensors(const io::CheckpointReader& checkpoint, const std::filesystem::path& folder,
                         const ExportOptions& options) {
-  validate(options.dtype == DType::f32 || options.dtype == DType::bf16,
-           "--dtype: weights are written as f32 or bf16");
-  const nn::LlamaConfig config = model_of(checkpoint);
-  const auto files = split(make_sources(checkpoint, config, options.dtype), options.file_bytes);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw IoError(fmt::format("{}: cannot be made ({})", folder.string(), error.message()));
+  validate(
+      options.dtype == DType::f32 || options.dtype == DType::bf16 || options.dtype == DType::f16,
+      "--dtype: weights are written as f32, bf16 or f16");
+  const bool with_model = !options.all || has_model(checkpoint);
+  if (with_model) {
+    export_model(checkpoint, folder, options);
   }
-  remove_weights(folder);
-  write_weights(files, folder);
-  write_text(folder / "config.json", to_hf_config(config, options.dtype));
-  const HfWeights read_back(folder, read_hf_config(folder));
+  if (options.all) {
+    export_state(checkpoint, folder / kState, options, with_model);
+  }
 }
 
 }  // namespace sherd::train

@@ -215,7 +215,9 @@ std::string to_hf_config(const nn::LlamaConfig& config, DType weights) {
   json["tie_word_embeddings"] = config.tie_word_embeddings;
   json["attention_bias"] = config.attention_bias;
   json["mlp_bias"] = config.mlp_bias;
-  json["torch_dtype"] = weights == DType::bf16 ? "bfloat16" : "float32";
+  json["torch_dtype"] = weights == DType::bf16  ? "bfloat16"
+                        : weights == DType::f16 ? "float16"
+                                                : "float32";
   return json.dump(2) + "\n";
 }
 

@@ -36,6 +36,7 @@ struct FolderInfo {
   std::int64_t step = 0;
   std::filesystem::path path;
   FolderState state = FolderState::committed;
+  bool pinned = false;  ///< holds a file PINNED: never deleted to make room
   std::uint64_t bytes = 0;
   int ranks = 0;              ///< that wrote it; 0 when it does not say
   std::int64_t modified = 0;  ///< when committed (or last changed), in seconds since 1970

@@ -10,14 +10,17 @@
 namespace sherd::train {
 
 struct ExportOptions {
-  DType dtype = DType::f32;  ///< f32 or bf16
+  DType dtype = DType::f32;  ///< f32, bf16 or f16, of the model's weights
   std::size_t file_bytes = std::size_t{5}
                            << 30;  ///< start another file beyond; one tensor is never cut
+  bool all = false;                ///< also what is not the model
 };
 
 /// Writes the model of a checkpoint as a Hugging Face folder: config.json, and model.safetensors or
-/// numbered parts with their index. Reads back the headers at the end. Local; holds no more than a
-/// few MiB. Throws IoError, ConfigError (no Llama in the checkpoint).
+/// numbered parts with their index. With `all`, every other tensor goes to state/state.safetensors
+/// in that folder, under its key and in its own dtype; a checkpoint of no Llama has only that.
+/// Reads back the headers at the end. Local; holds no more than a few MiB. Throws IoError,
+/// ConfigError (no Llama in the checkpoint; a weight too large for f16).
 void export_safetensors(const io::CheckpointReader& checkpoint, const std::filesystem::path& folder,
                         const ExportOptions& options);
 
