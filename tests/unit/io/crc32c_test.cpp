@@ -47,6 +47,17 @@ TEST_P(Crc32c, ContinuesAtAnySplitAndAlignment) {
 
 INSTANTIATE_TEST_SUITE_P(Paths, Crc32c, ::testing::Values(&crc32c, &crc32c_portable));
 
+TEST(Crc32cLanes, LongRunsGiveWhatTheTableGives) {
+  const std::vector<std::byte> bytes = ascending(100000);
+  const std::span<const std::byte> all(bytes);
+  for (const std::size_t length : {12287U, 12288U, 12289U, 24576U, 24581U, 99990U}) {
+    for (const std::size_t first : {0U, 3U, 8U}) {
+      const auto part = all.subspan(first, length);
+      EXPECT_EQ(crc32c(part, 77), crc32c_portable(part, 77)) << length;
+    }
+  }
+}
+
 TEST(Crc32cCombine, JoinsDigestsOfParts) {
   const std::vector<std::byte> bytes = ascending(5000);
   const std::span<const std::byte> all(bytes);
