@@ -60,14 +60,29 @@ void SaveJob::run() noexcept {
   }
 }
 
+void SaveJob::write_collectively(const MpioWriter& writer) {
+  writer.write(settings_.folder / plan_->file_name, *plan_, stager_.sources());
+  for (const Chunk& chunk : plan_->staging->chunks) {
+    stager_.take_digests(chunk);
+    ticket_->chunk_staged();
+    ticket_->wrote(chunk.bytes);
+  }
+  ticket_->advance(SavePhase::staged);
+  data_written_ = true;
+}
+
 void SaveJob::write_part() {
-  make_files();
+  if (!files_made_) {
+    make_files();
+  }
   ShardGate gate(*fs_, {settings_.folder, plan_->file_name, plan_->file_bytes, settings_.timeout},
                  settings_.backend);
   if (plan_->leads_file) {
     gate.open();
   }
-  move_data(gate);
+  if (!data_written_) {
+    move_data(gate);
+  }
   ticket_->advance(SavePhase::written);
   crash("after_write");
   if (plan_->leads_file || plan_->staging->bytes > 0) {
@@ -80,6 +95,7 @@ void SaveJob::write_part() {
 }
 
 void SaveJob::make_files() {
+  files_made_ = true;
   if (settings_.rank == 0) {
     crash("before_index");
     make_index();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "io/file_system.hpp"
+#include "io/mpio_writer.hpp"
 #include "io/retention.hpp"
 #include "io/save_plan.hpp"
 #include "io/save_ticket.hpp"
@@ -38,12 +39,17 @@ class SaveJob {
           StagingRing& ring, std::shared_ptr<FileSystem> fs,
           std::shared_ptr<SaveTicket::Impl> ticket);
 
+  /// Makes the files this rank is the first of; run() does it when nobody has before.
+  void make_files();
+  /// Collective: moves the data instead of run(), from the caller's memory. Throws IoError on all
+  /// ranks.
+  void write_collectively(const MpioWriter& writer);
+
   /// Leaves the ticket committed or failed; never throws.
   void run() noexcept;
 
  private:
   void write_part();
-  void make_files();
   void make_index();
   void move_data(ShardGate& gate);
   void fill_vote();
@@ -59,6 +65,8 @@ class SaveJob {
   Stager stager_;
   Manifest manifest_;  // rank 0
   Vote vote_;
+  bool files_made_ = false;
+  bool data_written_ = false;
   bool voted_ = false;
 };
 

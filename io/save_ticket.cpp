@@ -41,8 +41,12 @@ double SaveTicket::Impl::seconds() const {
 
 void SaveTicket::Impl::advance(SavePhase to) {
   const std::lock_guard lock(mutex);
+  enter(to);
+}
+
+void SaveTicket::Impl::enter(SavePhase to) {
   phase = to;
-  if (double* time = time_of(times, to)) {
+  if (double* time = time_of(times, to); time != nullptr && *time < 0) {
     *time = seconds();
   }
   changed.notify_all();
@@ -57,7 +61,9 @@ void SaveTicket::Impl::fail(std::exception_ptr with) {
 
 void SaveTicket::Impl::chunk_staged() {
   const std::lock_guard lock(mutex);
-  ++chunks_staged;
+  if (++chunks_staged == plan->chunks.size()) {
+    enter(SavePhase::staged);
+  }
   changed.notify_all();
 }
 

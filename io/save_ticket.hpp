@@ -20,6 +20,7 @@ struct SaveTicket::Impl {
   /// Enters `phase` and notes when.
   void advance(SavePhase to);
   void fail(std::exception_ptr with);
+  /// The last one means that all is staged.
   void chunk_staged();
   void wrote(std::uint64_t bytes);
   void add_stall(double seconds);
@@ -35,6 +36,8 @@ struct SaveTicket::Impl {
   const std::int64_t step;
   const std::shared_ptr<const StagingPlan> plan;
   const std::chrono::steady_clock::time_point start;
+  void enter(SavePhase to);  ///< advance() with the mutex held
+
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   SavePhase phase = SavePhase::staging;

@@ -79,6 +79,9 @@ struct Saver::Consensus {
 Saver::Saver(const Ranks& ranks, const CheckpointerOptions& options, std::shared_ptr<FileSystem> fs)
     : ranks_(ranks), options_(options), fs_(std::move(fs)) {
   all_or_none(ranks_, [&] { backend_ = choose_backend(options_.backend, *fs_); });
+  if (backend_ == WriteBackend::mpio) {
+    mpio_.emplace(ranks_, options_.layout);
+  }
 }
 
 Saver::~Saver() {
@@ -229,7 +232,23 @@ void Saver::launch(SaveJob::Settings settings, const dtensor::StateDict& state) 
   auto job = std::make_unique<SaveJob>(std::move(settings), plan_,
                                        StageSources(plan_->layout, ranks_.rank(), state), staging_,
                                        fs_, last_);
+  if (mpio_) {
+    write_now(*job);
+  }
   worker_ = std::thread([job = std::move(job)] { job->run(); });
+}
+
+/// MPI and HDF5 belong to the calling thread; what is left for the background is syncing, votes and
+/// the commit.
+void Saver::write_now(SaveJob& job) {
+  try {
+    all_or_none(ranks_, [&] { job.make_files(); });
+    job.write_collectively(*mpio_);
+  } catch (...) {
+    last_->fail(std::current_exception());
+    static_cast<void>(last_->take_undelivered());  // this call tells it
+    throw;
+  }
 }
 
 }  // namespace sherd::io

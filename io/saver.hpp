@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "io/agreement.hpp"
+#include "io/mpio_writer.hpp"
 #include "io/save_job.hpp"
 #include "io/save_plan.hpp"
 #include "io/save_ticket.hpp"
@@ -38,6 +40,7 @@ class Saver {
   SaveJob::Settings begin(std::int64_t step);
   void clean_leftovers();
   void launch(SaveJob::Settings settings, const dtensor::StateDict& state);
+  void write_now(SaveJob& job);
 
   const Ranks& ranks_;
   const CheckpointerOptions& options_;
@@ -46,6 +49,7 @@ class Saver {
   std::shared_ptr<const SavePlan> plan_;
   StagingRing staging_;
   WriteBackend backend_;
+  std::optional<MpioWriter> mpio_;
   std::shared_ptr<SaveTicket::Impl> last_;
   bool leftovers_ = true;  ///< folders may lie about that no save owns
   std::thread worker_;

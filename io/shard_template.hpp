@@ -7,21 +7,13 @@
 
 #include "io/file_template.hpp"
 #include "io/hdf5_types.hpp"
+#include "io/placed_dataset.hpp"
 #include "io/state_layout.hpp"
 
 namespace sherd::io {
 
 /// Path of an item's dataset in its shard file.
 [[nodiscard]] std::string item_path(const StateLayout& layout, int rank, std::size_t item);
-
-struct PlacedDataset {
-  int rank = 0;
-  std::size_t item = 0;
-  Extent extent;
-  /// The next dataset in the file is the same rank's and only a few zeros lie between: both can be
-  /// written by one call.
-  bool joined_with_next = false;
-};
 
 /// The structure of one shard file and where every rank's data lies in it.
 struct ShardTemplate {

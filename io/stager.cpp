@@ -20,15 +20,21 @@ const std::byte* Stager::copy(const Chunk& chunk, std::byte* to) {
   std::uint64_t at = 0;
   for (const ChunkPart& part : chunk.parts) {
     std::memset(begin + at, 0, part.at - at);
-    copy_part(part, begin + part.at);
+    take_part(part, begin + part.at);
     at = part.at + part.bytes;
   }
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return begin;
 }
 
-/// In stretches that stay in the cache between copying and taking the digest.
-void Stager::copy_part(const ChunkPart& part, std::byte* to) {
+void Stager::take_digests(const Chunk& chunk) {
+  for (const ChunkPart& part : chunk.parts) {
+    take_part(part, nullptr);
+  }
+}
+
+/// Copies to `to`, if anywhere, in stretches that stay in the cache until their digest is taken.
+void Stager::take_part(const ChunkPart& part, std::byte* to) {
   constexpr std::uint64_t kCached = std::uint64_t{64} << 10;
   const std::byte* const from = sources_.item(part.item);
   std::vector<Stretch>& stretches = stretches_[part.item];
@@ -38,8 +44,10 @@ void Stager::copy_part(const ChunkPart& part, std::byte* to) {
     Stretch stretch{at, end - at, 0};
     for (; at < end; at += std::min(kCached, end - at)) {
       const std::uint64_t bytes = std::min(kCached, end - at);
-      std::byte* const place = to + (at - part.from);
-      std::memcpy(place, from + at, bytes);
+      const std::byte* place = from + at;
+      if (to != nullptr) {
+        place = static_cast<std::byte*>(std::memcpy(to + (at - part.from), place, bytes));
+      }
       stretch.crc32c = crc32c({place, bytes}, stretch.crc32c);
     }
     stretches.push_back(stretch);

@@ -22,6 +22,9 @@ class Stager {
 
   /// To memory_of(chunk) bytes of whole pages at `to`. Returns where the chunk begins there.
   const std::byte* copy(const Chunk& chunk, std::byte* to);
+  /// Without copying.
+  void take_digests(const Chunk& chunk);
+  [[nodiscard]] const StageSources& sources() const noexcept { return sources_; }
   /// Once all chunks are copied.
   [[nodiscard]] ItemDigests digests();
   /// Spent in copy().
@@ -34,7 +37,7 @@ class Stager {
     std::uint64_t bytes = 0;
     std::uint32_t crc32c = 0;
   };
-  void copy_part(const ChunkPart& part, std::byte* to);
+  void take_part(const ChunkPart& part, std::byte* to);
   [[nodiscard]] std::vector<std::uint32_t> digests_of_parts(std::size_t item);
 
   const StateLayout& layout_;

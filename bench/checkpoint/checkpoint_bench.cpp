@@ -1,5 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,29 +10,32 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "io/shard_writer.hpp"
-#include "io/staging.hpp"
+#include "io/staging_ring.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/dtensor/flat_range.hpp"
 #include "sherd/io/checkpointer.hpp"
 #include "sherd/runtime/runtime.hpp"
 
-/// What a save costs, next to the bare file system and to memcpy with the same bytes. One JSON
-/// line.
+/// What a save costs, next to bare calls that write the same bytes by the same ranks in the same
+/// run, one after the other in each repetition. One JSON line; seconds are the slowest rank's.
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using sherd::comm::Communicator;
+using sherd::io::WriteBackend;
 
 struct Options {
   std::string directory;
   std::int64_t mib = 256;  // per rank
   int tensors = 300;
   int repetitions = 5;
+  std::uint64_t staging_mib = 0;  // per node; 0: the default
+  bool mpio = false;
 };
 
 double seconds_since(Clock::time_point start) {
@@ -42,9 +47,24 @@ double slowest(Communicator& world, double seconds) {
   return seconds;
 }
 
+double total(Communicator& world, double value) {
+  world.all_reduce(&value, &value, 1, sherd::DType::f64, sherd::comm::ReduceOp::sum).wait();
+  return value;
+}
+
+/// Processor seconds of this process.
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return values.empty() ? 0 : values[values.size() / 2];
 }
 
 sherd::dtensor::StateDict make_state(Communicator& world, const Options& options) {
@@ -64,21 +84,42 @@ sherd::dtensor::StateDict make_state(Communicator& world, const Options& options
   return state;
 }
 
-/// The same bytes from one buffer straight to one shared file, synced: what the file system gives.
-double bare_write(Communicator& world, const Options& options, const std::byte* data) {
+void require(bool good, const char* what) {
+  if (!good) {
+    throw std::runtime_error(std::string(what) + " failed");
+  }
+}
+
+/// This rank's part of one shared file, from a page-aligned buffer, then fdatasync: 8 MiB a call.
+void write_bare(const std::filesystem::path& path, int flags, const std::byte* data,
+                std::uint64_t offset, std::uint64_t bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | flags);
+  require(fd >= 0, "open");
+  constexpr std::uint64_t kCall = std::uint64_t{8} << 20;
+  for (std::uint64_t at = 0; at < bytes; at += kCall) {
+    const std::uint64_t count = std::min(kCall, bytes - at);
+    require(::pwrite(fd, data + at, count, static_cast<off_t>(offset + at)) ==
+                static_cast<ssize_t>(count),
+            "pwrite");
+  }
+  require(::fdatasync(fd) == 0, "fdatasync");
+  ::close(fd);
+}
+
+/// Seconds until the same bytes lie in one file, all ranks writing; its space is reserved first.
+double bare_write(Communicator& world, const Options& options, const std::byte* data, int flags) {
   const std::filesystem::path path = std::filesystem::path(options.directory) / "bare.bin";
   const auto bytes = static_cast<std::uint64_t>(options.mib) << 20;
-  const auto fs = sherd::io::posix_file_system();
   world.barrier();
   const Clock::time_point start = Clock::now();
-  {
-    sherd::io::ShardWriter writer(*fs, path);
-    if (world.rank() == 0) {
-      writer.allocate(bytes * static_cast<std::uint64_t>(world.size()));
-    }
-    writer.write(data, bytes * static_cast<std::uint64_t>(world.rank()), bytes);
-    writer.sync();
+  if (world.rank() == 0) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT, 0666);
+    require(fd >= 0 && ::fallocate(fd, 0, 0, static_cast<off_t>(bytes) * world.size()) == 0,
+            "fallocate");
+    ::close(fd);
   }
+  world.barrier();
+  write_bare(path, flags, data, bytes * static_cast<std::uint64_t>(world.rank()), bytes);
   const double seconds = slowest(world, seconds_since(start));
   if (world.rank() == 0) {
     std::filesystem::remove(path);
@@ -99,53 +140,111 @@ double bare_copy(Communicator& world, const sherd::dtensor::StateDict& state, st
 
 struct Times {
   double first_stall = 0;
-  std::vector<double> stall, commit, bare, copy, load;
+  std::vector<double> stall, staged, written, durable, commit, cpu;
 };
 
-void print(const Communicator& world, const Options& options, const Times& times) {
-  const double gigabytes = static_cast<double>(options.mib) * world.size() * (1 << 20) * 1e-9;
-  fmt::print(
-      "{{\"bench\":\"checkpoint\",\"ranks\":{},\"tensors\":{},\"bytes\":{:.0f},\"first_stall_s\":"
-      "{:.4f},\"stall_s\":{:.4f},\"memcpy_s\":{:.4f},\"commit_s\":{:.4f},\"commit_gbps\":{:.3f},"
-      "\"bare_write_s\":{:.4f},\"bare_write_gbps\":{:.3f},\"commit_over_bare\":{:.3f},"
-      "\"load_s\":{:.4f}}}\n",
-      world.size(), options.tensors, gigabytes * 1e9, times.first_stall, median(times.stall),
-      median(times.copy), median(times.commit), gigabytes / median(times.commit),
-      median(times.bare), gigabytes / median(times.bare), median(times.commit) / median(times.bare),
-      median(times.load));
-}
+/// One way to save, measured again and again.
+class Saves {
+ public:
+  Saves(sherd::comm::MeshComms& comms, const Options& options, WriteBackend backend,
+        const char* folder)
+      : world_(*comms.world),
+        directory_(std::filesystem::path(options.directory) / folder),
+        checkpointer_(comms, checkpointer_options(options, backend)) {}
+
+  void run(int step, const sherd::dtensor::StateDict& state) {
+    world_.barrier();
+    const double cpu = cpu_seconds();
+    const Clock::time_point start = Clock::now();
+    const auto ticket = checkpointer_.save_async(step, state);
+    ticket.wait();
+    const double commit = slowest(world_, seconds_since(start));
+    const sherd::io::SaveTimes seen = ticket.times();
+    const double stall = slowest(world_, ticket.stall_seconds());
+    const double staged = slowest(world_, seen.staged);
+    const double written = slowest(world_, seen.written);
+    const double durable = slowest(world_, seen.durable);
+    const double used = total(world_, cpu_seconds() - cpu);
+    if (step == 0) {  // makes the plan and takes the memory
+      times_.first_stall = stall;
+      return;
+    }
+    times_.stall.push_back(stall);
+    times_.staged.push_back(staged);
+    times_.written.push_back(written);
+    times_.durable.push_back(durable);
+    times_.commit.push_back(commit);
+    times_.cpu.push_back(used);
+  }
+
+  std::string json(double gigabytes, double bare) const {
+    const double durable = median(times_.durable);
+    return fmt::format(
+        "{{\"first_stall_s\":{:.4f},\"stall_s\":{:.4f},\"staged_s\":{:.4f},\"written_s\":{:.4f},"
+        "\"durable_s\":{:.4f},\"committed_s\":{:.4f},\"durable_gbps\":{:.3f},"
+        "\"of_direct_pwrite\":{:.3f},\"cpu_s\":{:.3f}}}",
+        times_.first_stall, median(times_.stall), median(times_.staged), median(times_.written),
+        durable, median(times_.commit), gigabytes / durable, bare / durable, median(times_.cpu));
+  }
+
+  [[nodiscard]] std::filesystem::path directory() const { return directory_; }
+
+ private:
+  sherd::io::CheckpointerOptions checkpointer_options(const Options& options,
+                                                      WriteBackend backend) const {
+    sherd::io::CheckpointerOptions chosen;
+    chosen.directory = directory_;
+    chosen.keep_last = 2;
+    chosen.backend = backend;
+    if (options.staging_mib != 0) {
+      chosen.staging_bytes_per_node = options.staging_mib << 20;
+    }
+    return chosen;
+  }
+
+  Communicator& world_;
+  std::filesystem::path directory_;
+  sherd::io::Checkpointer checkpointer_;
+  Times times_;
+};
 
 void run(const Options& options) {
   auto comms = sherd::comm::make_mesh_comms();
   Communicator& world = *comms.world;
-  sherd::dtensor::StateDict state = make_state(world, options);
-  sherd::io::StagingBuffer buffer;
-  buffer.reserve(static_cast<std::size_t>(options.mib) << 20);
-  sherd::io::Checkpointer checkpointer(comms, {.directory = options.directory, .keep_last = 2});
-  Times times;
+  const sherd::dtensor::StateDict state = make_state(world, options);
+  sherd::io::StagingRing memory;
+  const auto bytes = static_cast<std::uint64_t>(options.mib) << 20;
+  memory.reserve(bytes);
+  std::byte* const buffer = memory.try_acquire(bytes);
+  Saves ring(comms, options, WriteBackend::automatic, "automatic");
+  Saves threads(comms, options, WriteBackend::pwrite, "pwrite");
+  Saves mpio(comms, options, options.mpio ? WriteBackend::mpio : WriteBackend::pwrite, "mpio");
+  std::vector<double> direct, buffered, copy;
   for (int i = 0; i <= options.repetitions; ++i) {
-    world.barrier();
-    const Clock::time_point start = Clock::now();
-    const auto ticket = checkpointer.save_async(i, state);
-    ticket.wait();
-    const double commit = slowest(world, seconds_since(start));
-    const double stall = slowest(world, ticket.stall_seconds());
-    if (i == 0) {
-      times.first_stall = stall;
-      bare_copy(world, state, buffer.data());
-      continue;
+    ring.run(i, state);
+    threads.run(i, state);
+    if (options.mpio) {
+      mpio.run(i, state);
+      buffered.push_back(bare_write(world, options, buffer, 0));
     }
-    times.stall.push_back(stall);
-    times.commit.push_back(commit);
-    times.copy.push_back(bare_copy(world, state, buffer.data()));
-    times.bare.push_back(bare_write(world, options, buffer.data()));
-    const Clock::time_point load_start = Clock::now();
-    (void)checkpointer.load_latest(state);
-    times.load.push_back(slowest(world, seconds_since(load_start)));
+    copy.push_back(bare_copy(world, state, buffer));
+    direct.push_back(bare_write(world, options, buffer, O_DIRECT));
   }
-  if (world.rank() == 0) {
-    print(world, options, times);
+  if (world.rank() != 0) {
+    return;
   }
+  const double gigabytes = static_cast<double>(options.mib) * world.size() * (1 << 20) * 1e-9;
+  const double bare = median(direct);
+  fmt::print(
+      "{{\"bench\":\"checkpoint\",\"ranks\":{},\"tensors\":{},\"bytes\":{:.0f},\"memcpy_s\":{:.4f},"
+      "\"direct_pwrite_s\":{:.4f},\"direct_pwrite_gbps\":{:.3f},\"automatic\":{},\"pwrite\":{}",
+      world.size(), options.tensors, gigabytes * 1e9, median(copy), bare, gigabytes / bare,
+      ring.json(gigabytes, bare), threads.json(gigabytes, bare));
+  if (options.mpio) {
+    fmt::print(",\"buffered_pwrite_s\":{:.4f},\"buffered_pwrite_gbps\":{:.3f},\"mpio\":{}",
+               median(buffered), gigabytes / median(buffered), mpio.json(gigabytes, bare));
+  }
+  fmt::print("}}\n");
 }
 
 }  // namespace
@@ -153,12 +252,14 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   sherd::runtime::Runtime runtime(argc, argv);
   Options options;
-  CLI::App app("Saves and loads a sharded state; prints one JSON line");
+  CLI::App app("Saves a sharded state in several ways; prints one JSON line");
   app.add_option("--directory", options.directory, "Where to write")->required();
   app.add_option("--mib", options.mib, "MiB per rank")->check(CLI::PositiveNumber);
   app.add_option("--tensors", options.tensors, "Number of tensors")->check(CLI::PositiveNumber);
   app.add_option("--repetitions", options.repetitions, "Saves measured")
       ->check(CLI::PositiveNumber);
+  app.add_option("--staging-mib", options.staging_mib, "Staging memory per node");
+  app.add_flag("--mpio", options.mpio, "Also collective H5Dwrite and buffered pwrite");
   CLI11_PARSE(app, argc, argv);
   try {
     run(options);

@@ -17,6 +17,9 @@ void Optimizer::step() {
   parameters_.begin_update();
   ++step_count_;
   for (std::size_t i = 0; i < parameters_.shards().size(); ++i) {
+    if (hook_) {
+      hook_(i);
+    }
     update_shard(i);
     parameters_.end_update(i);
   }

@@ -204,11 +204,6 @@ void check_checkpoint(const CheckContext& c) {
     c.problem("checkpoint.keep_last", "1",
               "while the next one is written the only good one would be gone", "keep_last: 2");
   }
-  if (c.config.checkpoint.layout != "per_node") {
-    c.problem("checkpoint.layout",
-              fmt::format("'{}' is not in this version", c.config.checkpoint.layout),
-              "it writes one file a node", "layout: per_node");
-  }
 }
 
 }  // namespace

@@ -200,8 +200,27 @@ void add_rest(Keys& k) {
                     SHERD_FIELD(checkpoint.keep_last), 0, 1 << 20));
   k.push_back(whole("checkpoint.keep_every", "steps divisible by it are kept for good; 0: none",
                     "0", SHERD_FIELD(checkpoint.keep_every), 0, kMax));
-  k.push_back(word("checkpoint.layout", "files a checkpoint is made of", "per_node",
-                   SHERD_FIELD(checkpoint.layout)));
+  using io::Layout;
+  k.push_back(choice<Layout>("checkpoint.layout", "which ranks share a file of a checkpoint",
+                             "per_node", SHERD_FIELD(checkpoint.layout),
+                             {{"per_node", Layout::per_node},
+                              {"per_rank", Layout::per_rank},
+                              {"single_file", Layout::single_file}}));
+  using io::WriteBackend;
+  k.push_back(choice<WriteBackend>("checkpoint.io", "how bytes get into the files", "auto",
+                                   SHERD_FIELD(checkpoint.backend),
+                                   {{"auto", WriteBackend::automatic},
+                                    {"io_uring", WriteBackend::io_uring},
+                                    {"pwrite", WriteBackend::pwrite},
+                                    {"mpio", WriteBackend::mpio}}));
+  using Staging = CheckpointConfig::Staging;
+  k.push_back(choice<Staging>("checkpoint.staging",
+                              "lazy: copy while the next step computes; eager: before it begins",
+                              "lazy", SHERD_FIELD(checkpoint.staging),
+                              {{"lazy", Staging::lazy}, {"eager", Staging::eager}}));
+  k.push_back(whole("checkpoint.staging_bytes_per_node",
+                    "memory that states are copied to; larger ones are saved in waves",
+                    "17179869184", SHERD_FIELD(checkpoint.staging_bytes_per_node), 1 << 20, kMax));
   using Resume = CheckpointConfig::Resume;
   k.push_back(choice<Resume>(
       "checkpoint.resume", "whether to go on from the newest checkpoint", "auto",

@@ -68,6 +68,15 @@ std::string to_json_line(const StepMetrics& metrics) {
     json["memory_bytes"][kind] = bytes;
   }
   json["checkpoint_stall_seconds"] = metrics.checkpoint_stall_seconds;
+  if (metrics.checkpoint.step >= 0) {
+    const CheckpointMetrics& save = metrics.checkpoint;
+    json["checkpoint"] = {{"step", save.step},
+                          {"phase", save.phase},
+                          {"bytes_total", save.bytes_total},
+                          {"bytes_written", save.bytes_written},
+                          {"bytes_per_second", save.bytes_per_second},
+                          {"seconds_left", save.seconds_left}};
+  }
   return json.dump();
 }
 

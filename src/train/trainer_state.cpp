@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "sherd/base/check.hpp"
@@ -24,16 +27,34 @@ dtensor::DTensor state_tensor(const ShardSegment& segment, const Tensor& slot,
   return {std::move(spec), slot.slice(begin, segment.count)};
 }
 
+/// Which update changes a parameter; those that none does can be copied last.
+std::map<std::string, int> groups_of(std::span<const ParameterShard> shards) {
+  std::map<std::string, int> groups;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    for (const ShardSegment& segment : shards[i].segments) {
+      groups[segment.name] = static_cast<int>(i);
+    }
+  }
+  return groups;
+}
+
 }  // namespace
 
 dtensor::StateDict make_state(fsdp::ShardedModel& model, const optim::Optimizer& optimizer) {
   dtensor::StateDict state = model.state_dict();
   const auto shards = optimizer.parameters().shards();
+  const std::map<std::string, int> groups = groups_of(shards);
+  for (auto& [key, tensor] : state.tensors) {
+    const auto group = groups.find(tensor.spec.name);
+    tensor.stage_group = group != groups.end() ? group->second : static_cast<int>(shards.size());
+  }
   for (const auto& [name, slot] : optimizer.state()) {
     for (std::size_t i = 0; i < shards.size(); ++i) {
       for (const ShardSegment& segment : shards[i].segments) {
+        dtensor::DTensor tensor = state_tensor(segment, slot[i], name);
+        tensor.stage_group = static_cast<int>(i);
         state.tensors.emplace(fmt::format("optimizer.{}.{}", segment.name, name),
-                              state_tensor(segment, slot[i], name));
+                              std::move(tensor));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "sherd/autograd/functional.hpp"
 #include "sherd/base/error.hpp"
@@ -60,7 +61,32 @@ std::string describe(const std::optional<fsdp::NonFinite>& found) {
                      found->index, whose, found->micro_batch);
 }
 
+CheckpointMetrics describe(const io::SaveTicket& last) {
+  CheckpointMetrics metrics;
+  if (last.valid()) {
+    const io::SaveProgress progress = last.progress();
+    metrics.step = last.step();
+    metrics.phase = to_text(last.phase());
+    metrics.bytes_total = progress.bytes_total;
+    metrics.bytes_written = progress.bytes_written;
+    metrics.bytes_per_second = progress.bytes_per_second;
+    metrics.seconds_left = progress.seconds_left;
+  }
+  return metrics;
+}
+
 }  // namespace
+
+/// An update must not overtake the save that still copies what it changes.
+void TrainingRun::wait_for_staging(std::size_t shard) {
+  const io::SaveTicket last = checkpointer_->last();
+  if (!last.valid()) {
+    return;
+  }
+  const double before = last.stall_seconds();
+  last.wait_staged(static_cast<int>(shard));
+  update_stall_ += last.stall_seconds() - before;
+}
 
 int TrainingRun::run() {
   while (step_ < config_.training.steps && !stopped_) {
@@ -113,10 +139,12 @@ StepMetrics TrainingRun::do_step() {
   update(values.loss, norm, rate);
   ++step_;
   stopped_ = values.flag > 0.0;
-  StepMetrics metrics{step_, values.loss, norm, rate, 0.0, 0.0, memory_kinds(), 0.0};
+  StepMetrics metrics{step_, values.loss, norm, rate, 0.0, 0.0, memory_kinds(), 0.0, {}};
   if (save_is_due()) {
     metrics.checkpoint_stall_seconds = save();
   }
+  metrics.checkpoint_stall_seconds += std::exchange(update_stall_, 0.0);
+  metrics.checkpoint = describe(checkpointer_->last());
   poll_checkpoints();
   metrics.step_seconds = seconds_since(start);
   metrics.tokens_per_second =
@@ -153,8 +181,10 @@ bool TrainingRun::save_is_due() const {
 
 void TrainingRun::start_save() {
   state_.common["trainer"] = to_json(progress());
-  if (checkpointer_->save_async(step_, state_)
-          .valid()) {  // invalid: skipped, the last is in flight
+  const bool lazy = config_.checkpoint.staging == CheckpointConfig::Staging::lazy;
+  const io::SaveTicket ticket =
+      lazy ? checkpointer_->save_lazily(step_, state_) : checkpointer_->save_async(step_, state_);
+  if (ticket.valid()) {  // invalid: skipped, the last is in flight
     saved_step_ = step_;
   }
 }
@@ -228,7 +258,19 @@ int TrainingRun::finish() {
 
 std::string TrainingRun::checkpoint_text() const {
   const io::SaveTicket last = checkpointer_->last();
-  return last.valid() ? fmt::format("step {} {}", last.step(), to_text(last.phase())) : "";
+  if (!last.valid()) {
+    return "";
+  }
+  const io::SavePhase phase = last.phase();
+  std::string text = fmt::format("step {} {}", last.step(), to_text(phase));
+  if (phase == io::SavePhase::staging || phase == io::SavePhase::staged) {
+    const io::SaveProgress progress = last.progress();
+    text += fmt::format(" {:.0f}% {:.2f} GB/s {:.0f} s left",
+                        100.0 * static_cast<double>(progress.bytes_written) /
+                            static_cast<double>(std::max<std::uint64_t>(1, progress.bytes_total)),
+                        progress.bytes_per_second * 1e-9, progress.seconds_left);
+  }
+  return text;
 }
 
 std::map<std::string, std::uint64_t> TrainingRun::memory_kinds() const {

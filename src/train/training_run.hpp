@@ -45,6 +45,7 @@ class TrainingRun {
   [[nodiscard]] double forward_backward();
   [[nodiscard]] StepMetrics do_step();
   [[nodiscard]] double loss_scale() const { return scaler_ ? scaler_->scale() : 1.0; }
+  void wait_for_staging(std::size_t shard);
   void update(double loss, double norm, double rate);
   [[nodiscard]] bool save_is_due() const;
   double save();
@@ -73,6 +74,7 @@ class TrainingRun {
   StopSignal stop_;
   std::int64_t step_ = 0;
   std::int64_t saved_step_ = 0;
+  double update_stall_ = 0.0;  // seconds this step's update waited for a save's copying
   bool stopped_ = false;
 };
 

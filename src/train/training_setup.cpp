@@ -30,11 +30,16 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
         optim::LossScalerOptions{.initial_scale = config_.fsdp_config.initial_loss_scale});
   }
   state_ = make_state(*model_, *optimizer_);
-  checkpointer_.emplace(comms_,
-                        io::CheckpointerOptions{.directory = config_.fsdp_config.checkpoint_dir,
-                                                .keep_last = config_.checkpoint.keep_last,
-                                                .overlap = config_.checkpoint.overlap,
-                                                .keep_every = config_.checkpoint.keep_every});
+  checkpointer_.emplace(
+      comms_, io::CheckpointerOptions{.directory = config_.fsdp_config.checkpoint_dir,
+                                      .keep_last = config_.checkpoint.keep_last,
+                                      .overlap = config_.checkpoint.overlap,
+                                      .keep_every = config_.checkpoint.keep_every,
+                                      .layout = config_.checkpoint.layout,
+                                      .backend = config_.checkpoint.backend,
+                                      .staging_bytes_per_node = static_cast<std::uint64_t>(
+                                          config_.checkpoint.staging_bytes_per_node)});
+  optimizer_->set_update_hook([this](std::size_t shard) { wait_for_staging(shard); });
   resume();
   open_outputs();
 }

@@ -21,7 +21,7 @@ logging: {{directory: run, interval: 100}}
 """
 STRATEGIES = ("NO_SHARD", "SHARD_GRAD_OP", "FULL_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2",
               "HYBRID_SHARD_FULL_OPTIM")
-TIMES = ("step_seconds", "tokens_per_second", "checkpoint_stall_seconds")
+TIMES = ("step_seconds", "tokens_per_second", "checkpoint_stall_seconds", "checkpoint")
 
 
 class ReferenceTest(ProgramTest):

@@ -29,4 +29,14 @@ namespace sherd::comm {
 [[nodiscard]] MeshComms make_mesh_comms(MPI_Comm comm, std::string_view backend = "auto",
                                         Progress progress = Progress::polling);
 
+struct FreeMpiComm {
+  void operator()(MPI_Comm* comm) const noexcept;
+};
+using OwnedMpiComm = std::unique_ptr<MPI_Comm, FreeMpiComm>;
+
+/// An MPI communicator of the ranks of `comm` that pass the same `color`, in the order of their
+/// ranks; for libraries that want one. Null where `comm` is not made of MPI. One rank alone needs
+/// only MPI to run.
+[[nodiscard]] OwnedMpiComm split_mpi_comm(Communicator& comm, int color);
+
 }  // namespace sherd::comm

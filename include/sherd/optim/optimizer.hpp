@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sherd/tensor/sharded_parameters.hpp"
@@ -23,6 +26,9 @@ class Optimizer {
 
   /// One update of every shard with the gradients and the scale its parameters hold.
   void step();
+  /// `hook(i)` is called before shard i and its state are changed, for each shard of every step():
+  /// whoever still reads the old values (a save) is waited for there. Empty: none.
+  void set_update_hook(std::function<void(std::size_t shard)> hook) { hook_ = std::move(hook); }
   void zero_grad() { parameters_.zero_grad(); }
 
   [[nodiscard]] double learning_rate() const noexcept { return learning_rate_; }
@@ -53,6 +59,7 @@ class Optimizer {
   double learning_rate_;
   std::int64_t step_count_ = 0;
   std::map<std::string, StateSlot> state_;
+  std::function<void(std::size_t)> hook_;
 
   void update_shard(std::size_t index);
 };

@@ -87,9 +87,13 @@ struct FsdpConfig {
 struct CheckpointConfig {
   enum class Resume : std::uint8_t { automatic, never, must };
   enum class OnFailure : std::uint8_t { warn, stop };
+  enum class Staging : std::uint8_t { lazy, eager };
   int keep_last = 3;
   std::int64_t keep_every = 0;  ///< steps divisible by it are kept for good; 0: none
-  std::string layout = "per_node";
+  io::Layout layout = io::Layout::per_node;
+  io::WriteBackend backend = io::WriteBackend::automatic;
+  Staging staging = Staging::lazy;
+  std::int64_t staging_bytes_per_node = io::kDefaultStagingBytes;
   Resume resume = Resume::automatic;
   io::Overlap overlap = io::Overlap::wait;
   OnFailure on_failure = OnFailure::warn;  ///< of a save that is not the last

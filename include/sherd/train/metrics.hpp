@@ -8,6 +8,16 @@
 
 namespace sherd::train {
 
+/// The newest save, as rank 0 sees its part of it at the end of a step.
+struct CheckpointMetrics {
+  std::int64_t step = -1;  ///< none yet
+  std::string phase;
+  std::uint64_t bytes_total = 0;
+  std::uint64_t bytes_written = 0;
+  double bytes_per_second = 0.0;
+  double seconds_left = 0.0;
+};
+
 /// What one optimizer step did, over all ranks.
 struct StepMetrics {
   std::int64_t step = 0;   ///< counts from 1
@@ -18,6 +28,7 @@ struct StepMetrics {
   double step_seconds = 0.0;
   std::map<std::string, std::uint64_t> memory_bytes;  ///< this rank's, by kind
   double checkpoint_stall_seconds = 0.0;
+  CheckpointMetrics checkpoint;
 };
 
 /// One JSON line, without the newline. Numbers read back to the same bits; non-finite ones are

@@ -19,4 +19,22 @@ std::unique_ptr<Communicator> make_shm(MPI_Comm comm) {
   return std::make_unique<SharedCommunicator>(std::make_shared<ShmTeam>(std::move(own)));
 }
 
+void FreeMpiComm::operator()(MPI_Comm* comm) const noexcept {
+  mpi::CommTraits::close(*comm);
+  delete comm;
+}
+
+OwnedMpiComm split_mpi_comm(Communicator& comm, int color) {
+  auto* based = dynamic_cast<mpi::MpiBased*>(&comm);
+  if (auto* shared = dynamic_cast<SharedCommunicator*>(&comm)) {
+    based = dynamic_cast<mpi::MpiBased*>(&shared->team());
+  }
+  if (based == nullptr) {
+    const bool alone = comm.size() == 1 && mpi::nothrow::running();
+    return OwnedMpiComm(alone ? new MPI_Comm(mpi::comm_dup(MPI_COMM_SELF).release()) : nullptr);
+  }
+  const mpi::CommHandle all = based->duplicate_handle();
+  return OwnedMpiComm(new MPI_Comm(mpi::comm_split(all.get(), color, comm.rank()).release()));
+}
+
 }  // namespace sherd::comm

@@ -34,6 +34,7 @@ class SharedCommunicator final : public Communicator {
   [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
   [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
+  [[nodiscard]] SharedTeam& team() noexcept { return *team_; }
 
  private:
   /// Adds where `data` is to the operation, if the other ranks can see it.

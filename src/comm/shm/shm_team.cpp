@@ -73,6 +73,8 @@ ShmTeam::ShmTeam(mpi::CommHandle comm)
       size_(mpi::comm_size(comm_.get())),
       flag_(allocate(sizeof(std::atomic<std::uint32_t>))) {}
 
+mpi::CommHandle ShmTeam::duplicate_handle() { return mpi::comm_dup(comm_.get()); }
+
 std::unique_ptr<SharedRegion> ShmTeam::allocate(std::size_t bytes) {
   const std::size_t needed = bytes + kPage;
   require_space_on_all(needed, comm_.get());

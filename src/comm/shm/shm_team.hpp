@@ -2,13 +2,14 @@
 
 #include <memory>
 
+#include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_handles.hpp"
 #include "comm/shared/shared_team.hpp"
 
 namespace sherd::comm {
 
 /// Processes of one node that share memory through MPI-3 windows.
-class ShmTeam final : public SharedTeam {
+class ShmTeam final : public SharedTeam, public mpi::MpiBased {
  public:
   /// Takes over a communicator whose ranks all share memory. Collective.
   explicit ShmTeam(mpi::CommHandle comm);
@@ -19,6 +20,7 @@ class ShmTeam final : public SharedTeam {
   [[nodiscard]] std::unique_ptr<SharedRegion> allocate(std::size_t bytes) override;
   [[nodiscard]] std::shared_ptr<SharedTeam> duplicate() override;
   [[nodiscard]] std::atomic<std::uint32_t>& failed() noexcept override;
+  [[nodiscard]] mpi::CommHandle duplicate_handle() override;
 
  private:
   mpi::CommHandle comm_;

@@ -68,6 +68,15 @@ TEST_F(SaveLoad, NothingSavedIsNothingLoaded) {
   EXPECT_NO_THROW(checkpointer.poll());
 }
 
+/// An index.h5 without the one field that differs between equal saves: /meta/timing.
+std::string without_timing(std::string image) {
+  const auto from = image.find("[{\"bytes\":");
+  const auto to = image.find("}]", from);
+  EXPECT_NE(to, std::string::npos);
+  const auto end = std::min(image.size(), image.find_first_not_of('\0', to + 2));
+  return image.replace(from, end - from, "");
+}
+
 TEST_F(SaveLoad, TwoSavesOfTheSameStateAreTheSameBytes) {
   dtensor::StateDict state = make_state(ranks_, Cut::even);
   fill(state, 3);
@@ -78,7 +87,8 @@ TEST_F(SaveLoad, TwoSavesOfTheSameStateAreTheSameBytes) {
   const auto bytes = [&](const std::string& run, const char* file) {
     std::ifstream in(directory_.path() / run / "step-00000005" / file, std::ios::binary);
     EXPECT_TRUE(in.good()) << file;
-    return std::string(std::istreambuf_iterator<char>(in), {});
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    return file == std::string("index.h5") ? without_timing(std::move(text)) : text;
   };
   for (const char* file : {"index.h5", "shards/node-00000.h5"}) {
     EXPECT_TRUE(bytes("a", file) == bytes("b", file)) << file;

@@ -27,7 +27,7 @@ Manifest sample() {
                        {"model.tied"},
                        {{0, 1, 4096, 0, 7, 0}, {1, 1, 8192, 7, 5, 0}}}};
   manifest.blobs = {{"random", 0, 1, 9000, 16, 0}, {"random", 1, 1, 0, 0, 0}};
-  manifest.texts = {{"config", 2048, 100}};
+  manifest.texts = {{"config", 2048, 100, 128}};
   return manifest;
 }
 

@@ -112,7 +112,7 @@ TEST_F(ConfigProblems, ContradictionsAreRefused) {
       {"fsdp_config.model_parallel_size=2", "not in this version"},
       {"fsdp_config.sharding_strategy=FULL_SHRAD", "did you mean FULL_SHARD?"},
       {"checkpoint.keep_last=1", "keep_last: 2"},
-      {"checkpoint.layout=per_rank", "'per_rank' is not in this version"},
+      {"checkpoint.layout=per_disk", "per_disk"},
       {"model.num_attention_heads=5", "model: "},
   };
   for (const auto& [override_text, problem] : cases) {
