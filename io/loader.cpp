@@ -11,6 +11,7 @@
 #include "io/load_blobs.hpp"
 #include "io/load_match.hpp"
 #include "io/state_reader.hpp"
+#include "io/structure_check.hpp"
 #include "sherd/base/check.hpp"
 
 namespace sherd::io {
@@ -91,6 +92,9 @@ class Load {
                           static_cast<std::size_t>(ranks_.all.size())};
     files_ = std::make_unique<CheckpointFiles>(folder_, manifest_, share);
     common_ = read_common(*files_, manifest_);
+    if (options_.verify) {
+      check_structure(*files_, manifest_, share);
+    }
   }
 
   void match() {

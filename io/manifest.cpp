@@ -235,6 +235,9 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& wher
   const auto message = [&](const char* problem) {
     return fmt::format("'{}' is not usable: {}", where.string(), problem);
   };
+  if (!text.ends_with("}\n")) {  // as to_json() ends: a byte less or more is damage
+    throw DamagedError(message("it is cut off or not JSON of this format"));
+  }
   try {
     return manifest_of(Json::parse(text));
   } catch (const Json::exception&) {

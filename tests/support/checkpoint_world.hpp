@@ -45,6 +45,9 @@ class SharedDirectory {
   std::filesystem::path path_;
 };
 
+/// Loads on any number of ranks, whatever becomes of per-rank data.
+inline const LoadOptions kAnyRanks{.per_rank = PerRank::keep};
+
 /// How a test cuts its tensors over the ranks.
 enum class Cut { even, first_rank_only, last_is_empty, hybrid, replicated };
 

@@ -6,11 +6,15 @@
 
 namespace sherd::io::test {
 
+/// In memory, where a sync costs nothing: for tests of many saves that are not about the disk.
+inline const std::filesystem::path kMemory = "/dev/shm";
+
 /// A fresh directory, removed at the end.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory()
-      : path_(std::filesystem::temp_directory_path() / ("sherd-io-" + make_uuid())) {
+  TemporaryDirectory() : TemporaryDirectory(std::filesystem::temp_directory_path()) {}
+  explicit TemporaryDirectory(const std::filesystem::path& parent)
+      : path_(parent / ("sherd-io-" + make_uuid())) {
     std::filesystem::create_directories(path_);
   }
   ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
