@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <map>
 #include <memory>
 #include <utility>
@@ -86,11 +87,15 @@ class Load {
   }
 
  private:
+  /// The files that this rank looks at for all.
+  FileShare share() const {
+    return {static_cast<std::size_t>(ranks_.all.rank()),
+            static_cast<std::size_t>(ranks_.all.size())};
+  }
+
   void open() {
     manifest_ = read_manifest(folder_ / "COMMITTED.json");
-    const FileShare share{static_cast<std::size_t>(ranks_.all.rank()),
-                          static_cast<std::size_t>(ranks_.all.size())};
-    files_ = std::make_unique<CheckpointFiles>(folder_, manifest_, share);
+    files_ = std::make_unique<CheckpointFiles>(folder_, manifest_, share());
     common_ = read_common(*files_, manifest_);
     if (options_.verify) {
       check_structure(*files_, manifest_, share);
@@ -129,8 +134,10 @@ class Load {
       digests = std::make_unique<DigestTable>(options_.verify ? plan.digests : 0);
       reader = std::make_unique<StateReader>(*files_, items_, std::move(plan), *ranks_.all.mesh,
                                              ranks_.all.rank(), options_.verify);
+      auto structure = check_rest();
       reader->read_own();
       reader->begin_shared();
+      structure.get();
     });
     if (!damage && ranks_.node != nullptr) {
       reader->read_shared(*ranks_.node);
@@ -148,6 +155,15 @@ class Load {
       count_bytes(*reader);
     }
     return damage;
+  }
+
+  /// In the background.
+  std::future<void> check_rest() const {
+    return std::async(std::launch::async, [this] {
+      if (options_.verify) {
+        check_structure(*files_, manifest_, share());
+      }
+    });
   }
 
   void count_bytes(const StateReader& reader) {
