@@ -40,8 +40,4 @@ class CheckpointFiles {
 [[nodiscard]] std::map<std::string, std::string> read_common(const CheckpointFiles& files,
                                                              const Manifest& manifest);
 
-/// Checks what no load asks for: the HDF5 structure of the files of `share` and, with the first of
-/// them, what sherd itself keeps below /meta. Throws DamagedError.
-void check_structure(const CheckpointFiles& files, const Manifest& manifest, FileShare share);
-
 }  // namespace sherd::io

@@ -97,9 +97,6 @@ class Load {
     manifest_ = read_manifest(folder_ / "COMMITTED.json");
     files_ = std::make_unique<CheckpointFiles>(folder_, manifest_, share());
     common_ = read_common(*files_, manifest_);
-    if (options_.verify) {
-      check_structure(*files_, manifest_, share);
-    }
   }
 
   void match() {
