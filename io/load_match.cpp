@@ -164,9 +164,9 @@ std::vector<MatchedTensor> match_tensors(const Manifest& manifest, const dtensor
   Matcher matcher(manifest, options, report);
   std::vector<MatchedTensor> matches = matcher.run(state);
   std::vector<std::string> problems = matcher.problems();
-  if (problems.empty() && matches.empty() && !report.missing.empty()) {
-    problems.push_back(
-        fmt::format("no tensor of the state is in it ({} is not)", first_few(report.missing)));
+  if (problems.empty() && matches.empty() && !state.tensors.empty() &&
+      !(report.missing.empty() && report.mismatched.empty())) {
+    problems.push_back("none of the state's tensors is in it");
   }
   if (!problems.empty()) {
     refuse_model(std::move(problems), folder);

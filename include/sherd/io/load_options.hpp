@@ -17,16 +17,20 @@ enum class PerRank : std::uint8_t {
 };
 
 struct LoadOptions {
-  /// Names must match in both directions. When false, tensors of the checkpoint that the state
-  /// lacks are ignored and those it has in addition keep their values; both are reported.
+  /// Tensors must match in both directions, and the state's per_rank entries must be there. When
+  /// false, tensors of the checkpoint that the state lacks are ignored, and what the state has in
+  /// addition or in another shape keeps its values; all are reported. A load that would fill no
+  /// tensor at all is an error even so.
   bool strict = true;
-  /// Tensors of another floating-point dtype are converted; otherwise a difference is an error.
+  /// Tensors of another floating-point dtype are converted (to the nearest, ties to even). A
+  /// difference of dtype is an error otherwise, strict or not.
   bool allow_cast = false;
-  /// Loads only tensors whose key this returns true for; the rest of state and checkpoint is left
-  /// alone and is no difference. Common texts are always loaded. Empty: all.
+  /// Loads only tensors and per_rank entries whose key this returns true for; the rest of state and
+  /// checkpoint is left alone and is no difference. Common texts are always loaded. Empty: all. It
+  /// must give the same answers on all ranks.
   std::function<bool(const std::string& key)> select = {};
   PerRank per_rank = PerRank::refuse;
-  /// Compare every byte read with its digest.
+  /// Compare every byte read, and the structure of the files, with its digest.
   bool verify = true;
 };
 
@@ -37,7 +41,8 @@ struct TensorMismatch {
   std::string wanted;
 };
 
-/// What load() did and found. Differences are empty when strict.
+/// What load() did and found, the same on all ranks. missing, unexpected and mismatched are empty
+/// when strict.
 struct LoadReport {
   std::int64_t step = 0;
   std::filesystem::path path;
@@ -47,9 +52,10 @@ struct LoadReport {
   std::vector<TensorMismatch> mismatched;
   std::vector<TensorMismatch> cast;  ///< converted on the way
   int saved_by_ranks = 0;
-  std::uint64_t bytes_read = 0;  ///< by all ranks
+  std::uint64_t bytes_read = 0;  ///< of tensors and per-rank data, by all ranks
   double seconds = 0;            ///< the slowest rank's
 
+  /// An object with the members' names.
   [[nodiscard]] std::string to_json() const;
 };
 

@@ -1,9 +1,12 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <fstream>
 #include <string>
 #include <utility>
 
+#include "io/load_match.hpp"
 #include "io/manifest.hpp"
+#include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/cut_tensors.hpp"
 #include "support/inproc_ranks.hpp"
@@ -55,7 +58,7 @@ class RoundTrip : public ::testing::TestWithParam<Layout> {};
 TEST_P(RoundTrip, AnyWorldAndCutLoadsWhatAnyOtherSaved) {
   std::size_t turn = 0;
   for (const Mesh& from : kMeshes) {
-    const TemporaryDirectory directory;
+    const TemporaryDirectory directory(kMemory);
     ++turn;
     on_ranks(from.first, from.second, [&](comm::MeshComms& comms) {
       const Ranks ranks{comms.world.get(), &comms.mesh};
@@ -113,7 +116,49 @@ TEST(LargeTensors, AreReadInPartsWhateverTheCuts) {
   }
 }
 
-/// What a checkpoint stores of tensors and per-rank data.
+/// Flips a byte in the middle of a piece.
+void damage(const std::filesystem::path& folder, const std::string& key, std::size_t piece) {
+  const Manifest manifest = read_manifest(folder / "COMMITTED.json");
+  const TensorRecord& tensor = *find_tensor(manifest, key);
+  const PieceRecord& hit = tensor.pieces.at(piece);
+  std::fstream file(folder / manifest.files[hit.file].name,
+                    std::ios::binary | std::ios::in | std::ios::out);
+  const auto at = static_cast<std::streamoff>(
+      hit.file_offset + static_cast<std::uint64_t>(hit.numel) * size_of(tensor.dtype) / 2);
+  file.seekg(at);
+  const int byte = file.get() ^ 1;
+  file.seekp(at);
+  file.put(static_cast<char>(byte));
+}
+
+TEST(DamagedParts, AreFoundWhoeverReadsThemAndOnlyWhenAsked) {
+  for (const AnyCut saved : {AnyCut::grid, AnyCut::even}) {
+    const TemporaryDirectory directory;
+    const auto step = directory.path() / "step-00000001";
+    on_ranks(2, 2, [&](comm::MeshComms& comms) {
+      const Ranks ranks{comms.world.get(), &comms.mesh};
+      dtensor::StateDict state = large_state(ranks, saved);
+      fill_pairs(state, 3);
+      Checkpointer(comms, {.directory = directory.path()}).save_async(1, state).wait();
+    });
+    damage(step, "a.cube", 1);
+    for (const AnyCut wanted : {AnyCut::columns, AnyCut::replicated, AnyCut::last_is_empty}) {
+      on_ranks(1, 3, [&](comm::MeshComms& comms) {
+        const Ranks ranks{comms.world.get(), &comms.mesh};
+        dtensor::StateDict state = large_state(ranks, wanted);
+        Checkpointer checkpointer(comms, {.directory = directory.path()});
+        EXPECT_THAT([&] { (void)checkpointer.load(step, state); },
+                    ::testing::ThrowsMessage<IoError>(
+                        ::testing::HasSubstr("tensor 'a.cube' of rank 1 in 'shards/")));
+        EXPECT_EQ(checkpointer.load(step, state, {.verify = false}).step, 1);
+        EXPECT_EQ(wrong_bytes(state.tensors["a.long"], 3), 0);
+        EXPECT_LE(wrong_bytes(state.tensors["a.cube"], 3), 1);
+      });
+    }
+  }
+}
+
+/// What a checkpoint stores of tensors.
 std::uint64_t stored_bytes(const std::filesystem::path& folder) {
   const Manifest manifest = read_manifest(folder / "COMMITTED.json");
   std::uint64_t bytes = 0;
