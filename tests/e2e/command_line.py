@@ -56,6 +56,7 @@ class CommandLine(ProgramTest):
         self.assertIn("good", self.good("ckpt", "verify", "checkpoints", np=0))
 
         self.export_and_read_back()
+        self.export_everything()
         self.generate_twice()
 
     def export_and_read_back(self):
@@ -76,6 +77,19 @@ class CommandLine(ProgramTest):
         self.assertEqual({t[0] for t in parts.values()}, {"BF16"})
         for folder in ("hf", "parts"):  # what was written can be trained on
             self.good("train", self.config(model=f"{{init_from: {folder}}}"), "--dry-run", np=1)
+
+    def export_everything(self):
+        said = json.loads(self.good("ckpt", "export", "checkpoints", "--safetensors", "everything",
+                                    "--dtype", "f16", "--all", "--json", np=0))
+        self.assertEqual(said["step"], 2)
+        weights = read_safetensors(self.folder / "everything" / "model.safetensors")
+        self.assertEqual({t[0] for t in weights.values()}, {"F16"})
+        config = json.loads((self.folder / "everything" / "config.json").read_text("utf-8"))
+        self.assertEqual(config["torch_dtype"], "float16")
+        state = read_safetensors(self.folder / "everything" / "state" / "state.safetensors")
+        moments = state["optimizer.lm_head.weight.exp_avg"]
+        self.assertEqual(moments[:2], ["F32", weights["lm_head.weight"][1]])
+        self.assertFalse([name for name in state if name.startswith("model.")])
 
     def generate_twice(self):
         arguments = ["generate", "checkpoints", "--prompt", "ab", "--max-tokens", "8", "--seed"]
@@ -114,11 +128,6 @@ class CommandLine(ProgramTest):
         self.assertIn("DAMAGED", done.stdout)
         self.assertIn("node-00000.h5", done.stdout)
 
-    def test_missing_checkpoints(self):
-        for command in ("ls", "show", "verify"):
-            done = self.sherd("ckpt", command, "nowhere", np=0)
-            self.assertEqual(done.returncode, 1, done.stdout)
-            self.assertIn("nowhere", done.stderr)
 
 
 if __name__ == "__main__":
