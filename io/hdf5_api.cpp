@@ -1,42 +1,11 @@
 #include "io/hdf5_api.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "sherd/base/error.hpp"
+#include "io/hdf5_check.hpp"
 
 namespace sherd::io::hdf5 {
 namespace {
 
 constexpr hsize_t kAlignment = 4096;
-
-herr_t first_reason(unsigned depth, const H5E_error2_t* error, void* out) {
-  if (depth == 0 && error->desc != nullptr) {
-    *static_cast<std::string*>(out) = error->desc;
-  }
-  return 0;
-}
-
-[[noreturn]] void fail(const char* call, std::string_view object) {
-  std::string reason = "no reason given";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_reason, &reason);
-  throw IoError(fmt::format("{} failed for '{}': {}", call, object, reason));
-}
-
-/// Returns an identifier or throws.
-hid_t id(hid_t result, const char* call, std::string_view object) {
-  if (result < 0) {
-    fail(call, object);
-  }
-  return result;
-}
-
-void ok(herr_t result, const char* call, std::string_view object) {
-  if (result < 0) {
-    fail(call, object);
-  }
-}
 
 std::mutex& library_mutex() {
   static std::mutex mutex;

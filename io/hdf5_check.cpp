@@ -9,10 +9,9 @@
 namespace sherd::io::hdf5 {
 namespace {
 
-herr_t first_reason(unsigned, const H5E_error2_t* error, void* text) {
-  auto& reason = *static_cast<std::string*>(text);
-  if (error->desc != nullptr && reason.empty()) {
-    reason = error->desc;
+herr_t first_reason(unsigned depth, const H5E_error2_t* error, void* out) {
+  if (depth == 0 && error->desc != nullptr) {
+    *static_cast<std::string*>(out) = error->desc;
   }
   return 0;
 }
@@ -20,10 +19,9 @@ herr_t first_reason(unsigned, const H5E_error2_t* error, void* text) {
 }  // namespace
 
 void fail(const char* call, std::string_view object) {
-  std::string reason;
+  std::string reason = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_reason, &reason);
-  throw IoError(fmt::format("{} failed for '{}': {}", call, object,
-                            reason.empty() ? "no reason given" : reason));
+  throw IoError(fmt::format("{} failed for '{}': {}", call, object, reason));
 }
 
 hid_t id(hid_t result, const char* call, std::string_view object) {
