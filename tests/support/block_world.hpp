@@ -36,6 +36,21 @@ inline void add_block_tensor(dtensor::StateDict& state, const Ranks& ranks, cons
   state.tensors[key] = std::move(tensor);
 }
 
+/// A tensor that the rows of the grid cut and its columns hold alike.
+inline void add_repeated_blocks(dtensor::StateDict& state, const Ranks& ranks,
+                                const std::string& key, const Shape& shape, DType dtype,
+                                const BlockGrid& grid) {
+  add_block_tensor(state, ranks, key, shape, dtype, grid);
+  const int columns = ranks.size() / grid.rows;
+  const dtensor::MeshDim mesh[] = {{grid.rows, ranks.rank() / columns, grid.transposed ? 1 : 0},
+                                   {columns, ranks.rank() % columns, -1}};
+  dtensor::DTensor& tensor = state.tensors[key];
+  tensor.spec.placement = dtensor::Placement::hybrid;
+  tensor.spec.block = dtensor::shard_block(shape, mesh);
+  tensor.spec.numel = tensor.spec.block->numel();
+  tensor.local = Tensor::zeros(Shape{tensor.spec.numel}, dtype);
+}
+
 /// Global element number of each local one.
 inline std::vector<std::int64_t> global_elements(const dtensor::ShardSpec& spec) {
   std::vector<std::int64_t> elements(static_cast<std::size_t>(spec.numel));
@@ -84,13 +99,14 @@ inline void expect_filled_any(const dtensor::StateDict& state, std::uint64_t see
   }
 }
 
-/// Flat, replicated and block tensors together; a cube, a vector cut in one dimension only, blocks
+/// Flat, replicated and block tensors together; a cube, blocks that several ranks hold, blocks
 /// without elements on some ranks.
 inline dtensor::StateDict make_mixed_state(const Ranks& ranks, const BlockGrid& grid) {
   dtensor::StateDict state;
   add_block_tensor(state, ranks, "field.cube", {5, 7, 3}, DType::f64, grid);
   add_block_tensor(state, ranks, "field.plane", {11, 13}, DType::bf16, grid);
   add_block_tensor(state, ranks, "field.thin", {1, 3, 2}, DType::f32, grid);
+  add_repeated_blocks(state, ranks, "field.twice", {6, 5}, DType::f16, grid);
   add_tensor(state, ranks, "model.flat", {37, 19}, DType::f32, Cut::even);
   add_tensor(state, ranks, "model.uneven", {5}, DType::u16, Cut::last_is_empty);
   add_tensor(state, ranks, "model.scalar", Shape{}, DType::f64, Cut::replicated);

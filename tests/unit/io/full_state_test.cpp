@@ -170,7 +170,7 @@ TEST(FullStateFile, TheSafetensorsReaderReadsIt) {
     save_full_state(comms, state, file);
   });
   const SafetensorsReader reader(file);
-  EXPECT_EQ(reader.entries().size(), 8U);
+  EXPECT_EQ(reader.entries().size(), 9U);
   EXPECT_EQ(reader.entries().at("field.cube").shape, (Shape{5, 7, 3}));
   const Tensor plane = Tensor::empty({143}, DType::bf16);
   reader.read("field.plane", 0, plane);
