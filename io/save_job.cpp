@@ -156,6 +156,7 @@ void SaveJob::commit_or_follow() {
       wait_for_votes(settings_.folder, manifest_.world_size, settings_.uuid, settings_.timeout);
   crash_point("after_votes", 0);
   commit(*fs_, settings_.directory, settings_.folder, complete_manifest(manifest_, votes));
+  ticket_->note(SavePhase::committed);  // deleting older ones is not part of it
   try {
     crash("before_retention");
     apply_retention(*fs_, settings_.directory, settings_.retention, ticket_->step);

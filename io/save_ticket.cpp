@@ -44,11 +44,20 @@ void SaveTicket::Impl::advance(SavePhase to) {
   enter(to);
 }
 
-void SaveTicket::Impl::enter(SavePhase to) {
-  phase = to;
-  if (double* time = time_of(times, to); time != nullptr && *time < 0) {
+void SaveTicket::Impl::note(SavePhase event) {
+  const std::lock_guard lock(mutex);
+  stamp(event);
+}
+
+void SaveTicket::Impl::stamp(SavePhase event) {
+  if (double* time = time_of(times, event); time != nullptr && *time < 0) {
     *time = seconds();
   }
+}
+
+void SaveTicket::Impl::enter(SavePhase to) {
+  phase = to;
+  stamp(to);
   changed.notify_all();
 }
 

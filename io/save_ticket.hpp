@@ -19,6 +19,8 @@ struct SaveTicket::Impl {
 
   /// Enters `phase` and notes when.
   void advance(SavePhase to);
+  /// The event has happened, but the phase is not to be seen yet.
+  void note(SavePhase event);
   void fail(std::exception_ptr with);
   /// The last one means that all is staged.
   void chunk_staged();
@@ -37,6 +39,7 @@ struct SaveTicket::Impl {
   const std::shared_ptr<const StagingPlan> plan;
   const std::chrono::steady_clock::time_point start;
   void enter(SavePhase to);  ///< advance() with the mutex held
+  void stamp(SavePhase event);
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;

@@ -220,7 +220,7 @@ void add_rest(Keys& k) {
                               {{"lazy", Staging::lazy}, {"eager", Staging::eager}}));
   k.push_back(whole("checkpoint.staging_bytes_per_node",
                     "memory that states are copied to; larger ones are saved in waves",
-                    "17179869184", SHERD_FIELD(checkpoint.staging_bytes_per_node), 1 << 20, kMax));
+                    "17179869184", SHERD_FIELD(checkpoint.staging_bytes_per_node), 1, kMax));
   using Resume = CheckpointConfig::Resume;
   k.push_back(choice<Resume>(
       "checkpoint.resume", "whether to go on from the newest checkpoint", "auto",

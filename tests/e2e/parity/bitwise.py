@@ -8,11 +8,11 @@ from program import NP
 
 
 class Bitwise(ReferenceTest):
-    def outcome(self, *overrides):
+    def outcome(self, *overrides, env=None):
         """Trains from nothing; metrics without times, and the shard files."""
         for folder in ("run", "ckpt"):
             shutil.rmtree(self.folder / folder, ignore_errors=True)
-        self.train(*overrides, np=NP)
+        self.train(*overrides, np=NP, env=env)
         return self.metrics(keep=None), self.shards()
 
     def shards(self):
@@ -35,18 +35,41 @@ class Bitwise(ReferenceTest):
     def test_five_steps_saved_and_five_more_equal_ten(self):
         self.reference_config()
         # fp16 starts with a scale that overflows: steps are left out on both sides of the save.
-        for more in ((), ("data.order=shuffled",), ("fsdp_config.mixed_precision=true",),
+        for more in (("checkpoint.io=mpio",), ("data.order=shuffled", "checkpoint.io=pwrite"),
+                     ("fsdp_config.mixed_precision=true", "checkpoint.layout=per_rank"),
                      ("fsdp_config.mixed_precision=true", "fsdp_config.fp16=true",
                       "fsdp_config.initial_loss_scale=1e11"),
-                     ("optimizer.name=sgd", "optimizer.schedule=cosine", "optimizer.warmup_steps=2")):
+                     ("optimizer.name=sgd", "optimizer.schedule=cosine", "optimizer.warmup_steps=2",
+                      "checkpoint.staging=eager")):
             with self.subTest(more=more):
-                straight = self.outcome(*more)
-                # The checkpoint of step 5 is as an interrupted run would have left it.
-                shutil.rmtree(self.folder / "run")
-                shutil.rmtree(self.folder / "ckpt" / "step-00000010")
-                self.train(*more, np=NP)
-                self.assert_same((straight[0][5:], straight[1]),
-                                 (self.metrics(keep=None), self.shards()))
+                self.expect_resumed_equals(self.outcome(*more), *more)
+
+    def expect_resumed_equals(self, straight, *more):
+        # The checkpoint of step 5 is as an interrupted run would have left it.
+        shutil.rmtree(self.folder / "run")
+        shutil.rmtree(self.folder / "ckpt" / "step-00000010")
+        self.train(*more, np=NP)
+        self.assert_same((straight[0][5:], straight[1]), (self.metrics(keep=None), self.shards()))
+
+    def test_an_update_waits_for_what_is_still_being_copied(self):
+        """The state is larger than the staging memory and the disk slow: most of it is copied while the next steps
+        compute, and would hold their values if they did not wait."""
+        self.reference_config()
+        straight = self.outcome("checkpoint.staging_bytes_per_node=1",
+                                env={"SHERD_TEST_WRITE_BYTES_PER_SECOND": "2000000"})
+        self.expect_resumed_equals(straight)
+
+    def test_three_interruptions_in_a_row(self):
+        self.reference_config()
+        often = "fsdp_config.checkpoint_interval=2"
+        straight = self.outcome(often)
+        for folder in ("run", "ckpt"):
+            shutil.rmtree(self.folder / folder)
+        for step in (4, 6, 9):
+            output = self.train(often, np=NP, env={"SHERD_TEST_THROW": f"{NP - 1}:{step}"}, expect=None)
+            self.assertIn(f"forward of step {step} failed", output)
+        self.train(often, np=NP)
+        self.assert_same(straight, (self.metrics(keep=None), self.shards()))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,15 @@ TEST(Metrics, NumbersReadBackToTheSameBits) {
   }
 }
 
+TEST(Metrics, ASaveIsToldOnceThereIsOne) {
+  StepMetrics metrics = metrics_of(3);
+  EXPECT_FALSE(nlohmann::json::parse(to_json_line(metrics)).contains("checkpoint"));
+  metrics.checkpoint = {2, "writing", 1000, 250, 500.0, 1.5};
+  EXPECT_EQ(nlohmann::json::parse(to_json_line(metrics))["checkpoint"],
+            nlohmann::json::parse(R"({"step": 2, "phase": "writing", "bytes_total": 1000,
+                "bytes_written": 250, "bytes_per_second": 500.0, "seconds_left": 1.5})"));
+}
+
 TEST(Metrics, NotANumberIsNull) {
   StepMetrics metrics = metrics_of(1);
   metrics.loss = std::numeric_limits<double>::quiet_NaN();
