@@ -51,8 +51,8 @@ class FullDisk(ProgramTest):
     def test_training_goes_on_and_the_next_save_works(self):
         self.leave_room_for(1)
         process = subprocess.Popen([MPIEXEC, "-n", str(NP), PROGRAM, *self.arguments, "training.steps=5000"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   cwd=self.folder, env=dict(os.environ))
+                                   stdout=subprocess.PIPE, stderr=open(self.folder / "errors", "w"),
+                                   text=True, cwd=self.folder, env=dict(os.environ))
         self.addCleanup(process.kill)
         output, good, freed = [], None, False
         for line in process.stdout:
@@ -67,8 +67,9 @@ class FullDisk(ProgramTest):
             elif freed and line.rstrip().endswith(" saved") and "step 4 saved" not in line:
                 process.send_signal(signal.SIGUSR1)
                 break
-        rest, errors = process.communicate(timeout=HANG_SECONDS)
-        text = "".join(output) + rest
+        text = "".join(output) + process.stdout.read()
+        process.wait(timeout=HANG_SECONDS)
+        errors = (self.folder / "errors").read_text(encoding="utf-8")
         self.assertEqual(process.returncode, STOPPED_EARLY, text + errors)
         self.assertIsNotNone(good, text)
         self.assertNotIn("warning", errors)

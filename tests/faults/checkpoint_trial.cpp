@@ -3,6 +3,8 @@
 //   checkpoint_trial FOLDER [option ...] action ...
 //     threads:N           ranks are threads of this process; otherwise they are MPI's
 //     keep:N  overwrite  timeout:SECONDS  layout:NAME   CheckpointerOptions
+//     leave               whoever sees a save fail ends at once, without MPI's leave
+//     places              prints the crash points and who passes them; FOLDER is not used
 //     kill_all            whoever dies at a crash point takes all ranks along
 //     pids:FILE           each rank appends its process number
 //     load                prints "loaded STEP SEED", "nothing" or "error ..."
@@ -24,6 +26,7 @@
 
 #include "faults/fault_shim.hpp"
 #include "faults/trial_state.hpp"
+#include "io/crash_point.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/runtime/runtime.hpp"
 #include "support/inproc_ranks.hpp"
@@ -41,6 +44,7 @@ struct Plan {
   io::CheckpointerOptions options;
   int threads = 0;
   bool kill_all = false;
+  bool leave = false;
   std::vector<std::string> actions;
 };
 
@@ -76,6 +80,8 @@ Plan read_arguments(int argc, char** argv) {
       plan.options.overwrite = true;
     } else if (parts[0] == "kill_all") {
       plan.kill_all = true;
+    } else if (parts[0] == "leave") {
+      plan.leave = true;
     } else if (parts[0] == "pids") {
       pids_file = parts[1];
     } else {
@@ -91,6 +97,8 @@ class Trial {
   Trial(sherd::comm::MeshComms& comms, const Plan& plan)
       : comms_(comms),
         ranks_{comms.world.get(), &comms.mesh},
+        leave_(plan.leave),
+        threads_(plan.threads > 0),
         checkpointer_(comms, plan.options),
         state_(trial_state(ranks_)) {}
 
@@ -107,7 +115,7 @@ class Trial {
         }
       } else if (parts[0] == "crash") {
         comms_.world->barrier();
-        if (ranks_.rank() == 0 || all_processes.size() > 1) {
+        if (ranks_.rank() == 0 || !threads_) {
           ::setenv("SHERD_CRASH_POINT", action.substr(6).c_str(), 1);
         }
         comms_.world->barrier();
@@ -128,6 +136,9 @@ class Trial {
   void load() {
     try {
       const auto report = checkpointer_.load_latest(state_, {.per_rank = io::PerRank::keep});
+      if (report) {  // what a program goes on from must not be lost either
+        ::sherd_shim_note(fmt::format("committed {} {}", report->step, seed_of(state_)).c_str());
+      }
       say(report ? fmt::format("loaded {} {}", report->step, seed_of(state_)) : "nothing");
     } catch (const sherd::Error& error) {
       say(std::string("error ").append(error.what()));
@@ -147,14 +158,31 @@ class Trial {
       say(fmt::format("committed {}", what));
     } catch (const sherd::IoError& error) {
       say(std::string("failed ").append(error.what()));
+      std::fprintf(stderr, "rank %d failed %s\n", ranks_.rank(), error.what());
+      if (leave_) {
+        ::_exit(3);
+      }
     }
   }
 
   sherd::comm::MeshComms& comms_;
   io::Ranks ranks_;
+  bool leave_;
+  bool threads_;
   io::Checkpointer checkpointer_;
   sherd::dtensor::StateDict state_;
 };
+
+void print_places() {
+  for (const io::CrashPlace& place : io::kCrashPlaces) {
+    const char* scope = place.scope == io::CrashScope::every_rank    ? "every_rank"
+                        : place.scope == io::CrashScope::overwrite   ? "overwrite"
+                        : place.scope == io::CrashScope::retention   ? "retention"
+                        : place.scope == io::CrashScope::node_leader ? "node_leader"
+                                                                     : "rank_zero";
+    std::printf("%s %s\n", std::string(place.name).c_str(), scope);
+  }
+}
 
 void learn_processes(const io::Ranks& ranks, bool kill_all) {
   std::vector<std::int64_t> pids(static_cast<std::size_t>(ranks.size()), 0);
@@ -190,6 +218,10 @@ extern "C" void _exit(int code) {
 }
 
 int main(int argc, char** argv) {
+  if (argc > 2 && std::string(argv[argc - 1]) == "places") {
+    print_places();
+    return 0;
+  }
   const Plan plan = read_arguments(argc, argv);
   if (plan.threads > 0) {
     sherd::io::test::on_ranks(1, plan.threads, [&](sherd::comm::MeshComms& comms) {
