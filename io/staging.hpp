@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "io/shard_template.hpp"
+#include "io/placed_dataset.hpp"
 #include "io/state_layout.hpp"
 
 namespace sherd::io {
