@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "sherd/base/error.hpp"
@@ -129,6 +131,12 @@ TEST_P(FullState, AnyNameOfATiedTensorWillDo) {
     other.tensors["model.embed"].spec.aliases = {"head"};
     load_full_state(comms, file(), other);
     expect_filled_any(other, 4);
+    if (GetParam() == FullFormat::hdf5) {  // has the other name as a link
+      other.tensors["model.embed"].spec.aliases.clear();
+      fill_any(other, 5);
+      load_full_state(comms, file(), other);
+      expect_filled_any(other, 4);
+    }
   });
 }
 
@@ -196,6 +204,34 @@ TEST(FullStateFile, FilesOfAnotherKindAreRefused) {
     EXPECT_THAT(message<ConfigError>([&] { load_full_state(comms, index, state); }),
                 HasSubstr("is not contiguous"));
   });
+}
+
+/// While it lives, no file of this process may grow beyond `bytes`.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(FullStateFile, ASaveWithoutRoomLeavesNothingBehind) {
+  const TemporaryDirectory directory;
+  const FileSizeLimit limit(4096);
+  on_ranks(1, 2, [&](comm::MeshComms& comms) {
+    dtensor::StateDict state = make_state({comms.world.get(), &comms.mesh}, Cut::even);
+    EXPECT_THAT(message<IoError>([&] { save_full_state(comms, state, directory.path() / "s"); }),
+                HasSubstr("File too large"));
+  });
+  EXPECT_TRUE(fs::is_empty(directory.path()));
 }
 
 class LocalState : public ::testing::Test {

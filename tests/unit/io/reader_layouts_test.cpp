@@ -149,6 +149,30 @@ TEST_P(ReaderLayouts, AnIndexThatShowsSomethingElseIsFound) {
   EXPECT_THAT(check_index(other), ElementsAre(about("model.uneven", "is missing")));
 }
 
+TEST(ReaderBlocks, DamageOfALargeBlockIsFoundToTheMiB) {
+  const TemporaryDirectory directory;
+  on_ranks(1, 2, [&](comm::MeshComms& comms) {
+    dtensor::StateDict state;
+    add_block_tensor(state, {comms.world.get(), &comms.mesh}, "field.large", {4, 3 << 17},
+                     DType::f32, {2});
+    Checkpointer(comms, {.directory = directory.path()}).save_async(1, state).wait();
+  });
+  const auto folder = directory.path() / step_name(1);
+  const Manifest manifest = read_manifest(folder / "COMMITTED.json");
+  const PieceRecord& piece = manifest.tensors[0].pieces[1];
+  ASSERT_EQ(piece.parts_crc32c.size(), 3U);
+  std::fstream stream(folder / manifest.files[piece.file].name,
+                      std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(static_cast<std::streamoff>(piece.file_offset + kDigestBytes + 77));
+  stream.put('x');
+  stream.close();
+  const VerifyReport report = verify_checkpoint(folder);
+  ASSERT_EQ(report.details.size(), 1U);
+  EXPECT_EQ(report.details[0].rank, 1);
+  EXPECT_EQ(report.details[0].first_byte, piece.file_offset + kDigestBytes);
+  EXPECT_EQ(report.details[0].end_byte, piece.file_offset + 2 * kDigestBytes);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ReaderLayouts,
                          ::testing::Values(Layout::per_node, Layout::per_rank,
                                            Layout::single_file));

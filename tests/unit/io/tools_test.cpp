@@ -76,15 +76,16 @@ TEST(Statistics, CountsWhatIsNotFinite) {
     cube[1] = -std::numeric_limits<double>::infinity();
     cube[2] = -7.5;
     cube[104] = 9.0;
+    cube[50] = cube[0];
   });
   const CheckpointReader reader(folder);
   const TensorStatistics numbers = tensor_statistics(reader, "field.cube");
   EXPECT_EQ(numbers.numel, 105);
-  EXPECT_EQ(numbers.nan, 1);
+  EXPECT_EQ(numbers.nan, 2);
   EXPECT_EQ(numbers.infinite, 1);
   EXPECT_EQ(numbers.min, -7.5);
   EXPECT_EQ(numbers.max, 9.0);
-  EXPECT_EQ(numbers.mean, (101 * 2.0 - 7.5 + 9.0) / 103);
+  EXPECT_EQ(numbers.mean, (100 * 2.0 - 7.5 + 9.0) / 102);
   EXPECT_EQ(tensor_statistics(reader, "model.nothing").numel, 0);
   EXPECT_THROW((void)tensor_statistics(reader, "absent"), IoError);
 }
@@ -133,8 +134,10 @@ TEST(Compare, NamesWhatDiffers) {
   EXPECT_EQ(found.tensors[1].kind_a, "f32 [1, 3, 2]");
   EXPECT_EQ(found.tensors[1].kind_b, "f32 [3, 2]");
   EXPECT_TRUE(std::isinf(found.tensors[2].max_abs));
-  found = compare_checkpoints(a, b, {.tolerance = 1e-6});
-  EXPECT_EQ(found.tensors[0].differing, 1);
+  for (const double tolerance : {1e-6, 0.2}) {
+    found = compare_checkpoints(a, b, {.tolerance = tolerance});
+    EXPECT_EQ(found.tensors[0].differing, 1);
+  }
   found = compare_checkpoints(a, b, {.tolerance = 0.25, .select = [](const std::string& key) {
                                        return key == "field.cube";
                                      }});
@@ -166,6 +169,31 @@ TEST(Consolidate, WritesTheWholeStateInOneFile) {
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
   }
   EXPECT_THROW(consolidate_checkpoint(checkpoint, directory.path() / "no/such/whole.h5"), IoError);
+}
+
+TEST(Consolidate, TensorsOfSeveralChunksAreWholeToo) {
+  const TemporaryDirectory directory;
+  const fs::path file = directory.path() / "whole.h5";
+  const auto state_of = [](comm::MeshComms& comms) {
+    dtensor::StateDict state;
+    add_tensor(state, {comms.world.get(), &comms.mesh}, "model.long", {(17 << 20) + 5}, DType::u8,
+               Cut::even);
+    return state;
+  };
+  on_ranks(1, 2, [&](comm::MeshComms& comms) {
+    dtensor::StateDict state = state_of(comms);
+    fill(state, 9);
+    Checkpointer(comms, {.directory = directory.path()}).save_async(1, state).wait();
+  });
+  const CheckpointReader checkpoint(directory.path() / step_name(1));
+  consolidate_checkpoint(checkpoint, file);
+  EXPECT_TRUE(compare_checkpoints(checkpoint, checkpoint).equal());
+  EXPECT_EQ(tensor_statistics(checkpoint, "model.long").max, 255.0);
+  on_ranks(1, 1, [&](comm::MeshComms& comms) {
+    dtensor::StateDict state = state_of(comms);
+    load_full_state(comms, file, state);
+    expect_filled(state, 9);
+  });
 }
 
 }  // namespace
