@@ -197,7 +197,7 @@ TEST_F(Faults, ADamagedCheckpointIsSetAsideAndAnOlderOneLoaded) {
   }
 }
 
-TEST_F(Faults, WhenAllAreDamagedLoadingThrowsAndLeavesTheStateAlone) {
+TEST_F(Faults, WhenAllAreDamagedLoadingThrowsAndSetsNoEntries) {
   Checkpointer checkpointer(comms_, {.directory = directory_.path()}, faults_);
   dtensor::StateDict state = make_state(ranks_, Cut::even);
   fill(state, 1);
@@ -210,10 +210,14 @@ TEST_F(Faults, WhenAllAreDamagedLoadingThrowsAndLeavesTheStateAlone) {
     file.seekp(static_cast<std::streamoff>(piece.file_offset));
     file.put(static_cast<char>(static_cast<unsigned char>(pattern(1, 0)) ^ 0xFF));
   });
-  fill(state, 8);
+  // Tensors may be overwritten by now; what says how far a run has come must not be.
+  state.common["step"] = "8";
+  state.per_rank["random"] = {};
+  const dtensor::StateDict before = state;
   EXPECT_THROW((void)checkpointer.load(step(1), state), IoError);
   EXPECT_THROW((void)checkpointer.load_latest(state), IoError);
-  expect_filled(state, 8);
+  EXPECT_EQ(state.common, before.common);
+  EXPECT_EQ(state.per_rank, before.per_rank);
 }
 
 TEST_F(Faults, AFullyVotedFolderIsCommittedAtLoadAndAnIncompleteOneRemoved) {
