@@ -64,8 +64,11 @@ def command(ranks, arguments, threads=False, recover=False):
 
 
 def run(ranks, *arguments, **how):
-    return subprocess.run(command(ranks, [str(a) for a in arguments], **how), capture_output=True,
-                          text=True, timeout=HANG_SECONDS, env=LAUNCH)
+    words = command(ranks, [str(a) for a in arguments], **how)
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=HANG_SECONDS, env=LAUNCH)
+    except subprocess.TimeoutExpired as hung:
+        raise Broken(f"still there after {HANG_SECONDS} s: {hung.stdout} {hung.stderr}") from hung
 
 
 def kill(pid):
