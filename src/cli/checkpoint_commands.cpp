@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "sherd/base/error.hpp"
@@ -37,26 +37,37 @@ std::filesystem::path step_folder(const std::string& path) {
   }
 }
 
-std::function<void(std::uint64_t, std::uint64_t)> progress_line(const std::string& what) {
-  if (::isatty(STDERR_FILENO) == 0) {
+ProgressLine::ProgressLine(std::string what)
+    : what_(std::move(what)),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      shown_(start_) {}
+
+ProgressLine::~ProgressLine() {
+  if (terminal_) {
+    std::fputs("\r\x1b[K", stderr);  // the result says it all
+  }
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> ProgressLine::function() {
+  if (!terminal_) {
     return {};
   }
-  using Clock = std::chrono::steady_clock;
-  return [what, start = Clock::now(), shown = Clock::time_point{}](std::uint64_t done,
-                                                                   std::uint64_t total) mutable {
-    const Clock::time_point now = Clock::now();
-    if (done == total) {
-      std::fputs("\r\x1b[K", stderr);  // the result says it all
-    } else if (now - shown > std::chrono::milliseconds(200)) {
-      shown = now;
-      const double seconds = std::chrono::duration<double>(now - start).count();
-      const auto bytes = static_cast<double>(done);
-      std::fputs(fmt::format("\r\x1b[K{}: {} of {}, {:.2f} GB/s", what, human(bytes),
-                             human(static_cast<double>(total)), bytes * 1e-9 / seconds)
-                     .c_str(),
-                 stderr);
-    }
-  };
+  return [this](std::uint64_t done, std::uint64_t total) { show(done, total); };
+}
+
+void ProgressLine::show(std::uint64_t done, std::uint64_t total) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - shown_ < std::chrono::milliseconds(200)) {
+    return;
+  }
+  shown_ = now;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const auto bytes = static_cast<double>(done);
+  std::fputs(fmt::format("\r\x1b[K{}: {} of {}, {:.2f} GB/s", what_, human(bytes),
+                         human(static_cast<double>(total)), bytes * 1e-9 / seconds)
+                 .c_str(),
+             stderr);
 }
 
 int run_checkpoint(const Request& request) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -26,9 +27,24 @@ void print(const nlohmann::json& json);
 /// "1.5 MiB"
 [[nodiscard]] std::string human(double bytes);
 
-/// A line about how far something has come, on standard error when that is a terminal; else an
-/// empty function.
-[[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> progress_line(
-    const std::string& what);
+/// A line about how far something has come, on standard error when that is a terminal.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string what);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// To be called with bytes done and bytes in all, while this lives; empty without a terminal.
+  [[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> function();
+
+ private:
+  void show(std::uint64_t done, std::uint64_t total);
+
+  std::string what_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point shown_;
+};
 
 }  // namespace sherd::cli

@@ -16,8 +16,8 @@ using Json = nlohmann::json;
 
 /// A copy of damaged data would look sound.
 void require_sound(const std::filesystem::path& folder) {
-  const io::VerifyReport report =
-      io::verify_checkpoint(folder, {.progress = progress_line("verifying")});
+  ProgressLine line("verifying");
+  const io::VerifyReport report = io::verify_checkpoint(folder, {.progress = line.function()});
   if (!report.ok) {
     throw IoError(fmt::format("'{}' is damaged ({}). Try: an older checkpoint, or --no-verify",
                               folder.string(), report.problems.front()));
@@ -37,7 +37,10 @@ int consolidate(const Request& request) {
     require_sound(folder);
   }
   const io::CheckpointReader checkpoint(folder);
-  io::consolidate_checkpoint(checkpoint, file, progress_line("writing"));
+  {
+    ProgressLine line("writing");
+    io::consolidate_checkpoint(checkpoint, file, line.function());
+  }
   const std::uintmax_t bytes = std::filesystem::file_size(file);
   if (request.ckpt.json) {
     print(Json{{"path", folder.string()},

@@ -57,14 +57,18 @@ Json json_of(const fs::path& folder, const io::VerifyReport& report) {
           {"problems", std::move(problems)}};
 }
 
+io::VerifyReport verify(const fs::path& folder, int threads) {
+  ProgressLine line(folder.filename().string());
+  return io::verify_checkpoint(folder, {threads, line.function()});
+}
+
 }  // namespace
 
 int verify_checkpoints(const Request& request) {
   bool good = true;
   Json all = Json::array();
   for (const fs::path& folder : step_folders(request.checkpoint)) {
-    const io::VerifyReport report = io::verify_checkpoint(
-        folder, {request.ckpt.threads, progress_line(folder.filename().string())});
+    const io::VerifyReport report = verify(folder, request.ckpt.threads);
     good = good && report.ok;
     if (request.ckpt.json) {
       all.push_back(json_of(folder, report));
