@@ -146,11 +146,14 @@ class NamedTests(Tree):
     def test_cases_of_both_kinds(self):
         self.write("tests/a.cpp", "TEST_F(Norm,\n       IsGlobal) {}\n")
         self.write("tests/a.py", "    def test_it(self):\n")
-        self.write(named_tests.PAGE, "Norm.IsGlobal, test_it\n")
+        for page in named_tests.PAGES:
+            self.write(page, "Norm.IsGlobal, test_it\n")
         self.assertEqual(named_tests.check(self.root), [])
-        for name in ("Norm.IsLocal", "test_other"):
-            self.write(named_tests.PAGE, name + "\n")
-            self.assert_refused(named_tests.check, name)
+        for page in named_tests.PAGES:
+            for name in ("Norm.IsLocal", "test_other"):
+                self.write(page, name + "\n")
+                self.assert_refused(named_tests.check, name)
+            self.write(page, "")
 
 
 class SpackRecipe(Tree):
