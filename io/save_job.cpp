@@ -8,6 +8,7 @@
 #include "io/crash_point.hpp"
 #include "io/file_ops.hpp"
 #include "io/meta_fields.hpp"
+#include "io/read_back.hpp"
 #include "io/save_pipeline.hpp"
 #include "io/structure_file.hpp"
 #include "sherd/base/error.hpp"
@@ -92,6 +93,9 @@ void SaveJob::write_part() {
   }
   crash("after_sync");
   fill_vote();
+  if (settings_.verify) {
+    read_back(settings_.folder / plan_->file_name, plan_->layout, *plan_->staging, stager_);
+  }
 }
 
 void SaveJob::make_files() {

@@ -31,6 +31,7 @@ class SaveJob {
     Retention retention;
     std::chrono::duration<double> timeout{};
     WriteBackend backend = WriteBackend::pwrite;
+    bool verify = false;
     std::map<std::string, std::string> texts = {};  ///< rank 0: StateDict::common
   };
 

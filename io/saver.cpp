@@ -213,7 +213,8 @@ SaveJob::Settings Saver::begin(std::int64_t step) {
           ranks_.rank(),
           Retention{options_.keep_last, options_.keep_every},
           std::chrono::duration<double>(options_.commit_timeout_seconds),
-          backend_};
+          backend_,
+          options_.verify_after_save};
 }
 
 void Saver::clean_leftovers() {

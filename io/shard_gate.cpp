@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 #include "io/commit.hpp"
 #include "io/poll_until.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/log.hpp"
 
 namespace sherd::io {
 namespace {
@@ -16,7 +18,11 @@ constexpr int kThreads = 2;
 
 std::unique_ptr<WriteQueue> make_queue(ShardWriter& writer, WriteBackend backend) {
   if (backend == WriteBackend::io_uring && !writer.throttled()) {
-    return make_uring_queue(writer);
+    try {
+      return make_uring_queue(writer);
+    } catch (const IoError& error) {  // the kernel let us a while ago; its limits are reached now
+      log::warning(std::string("checkpoints are written by threads: ") + error.what());
+    }
   }
   return make_thread_queue(writer, writer.throttled() ? 1 : kThreads);
 }

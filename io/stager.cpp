@@ -69,6 +69,18 @@ std::vector<std::uint32_t> Stager::digests_of_parts(std::size_t item) {
   return parts;
 }
 
+std::uint32_t Stager::digest(const ChunkPart& part) const {
+  const std::vector<Stretch>& stretches = stretches_[part.item];
+  auto stretch =
+      std::lower_bound(stretches.begin(), stretches.end(), part.from,
+                       [](const Stretch& each, std::uint64_t from) { return each.from < from; });
+  std::uint32_t crc = stretch->crc32c;
+  for (++stretch; stretch != stretches.end() && stretch->from < part.from + part.bytes; ++stretch) {
+    crc = crc32c_combine(crc, stretch->crc32c, stretch->bytes);
+  }
+  return crc;
+}
+
 ItemDigests Stager::digests() {
   ItemDigests result;
   for (const std::size_t item : plan_.items) {

@@ -27,6 +27,8 @@ class Stager {
   [[nodiscard]] const StageSources& sources() const noexcept { return sources_; }
   /// Once all chunks are copied.
   [[nodiscard]] ItemDigests digests();
+  /// Of one part of a chunk; after digests().
+  [[nodiscard]] std::uint32_t digest(const ChunkPart& part) const;
   /// Spent in copy().
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
 

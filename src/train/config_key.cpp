@@ -235,6 +235,8 @@ void add_rest(Keys& k) {
       "checkpoint.on_failure",
       "a save that fails: warn and go on, or stop; the last one always stops", "warn",
       SHERD_FIELD(checkpoint.on_failure), {{"warn", OnFailure::warn}, {"stop", OnFailure::stop}}));
+  k.push_back(flag("checkpoint.verify_after_save", "read everything back before the commit",
+                   "false", SHERD_FIELD(checkpoint.verify_after_save)));
   k.push_back(path("logging.directory", "folder of metrics.jsonl and config.yaml", "run",
                    SHERD_FIELD(logging.directory)));
   k.push_back(whole("logging.interval", "steps between lines on the console", "1",

@@ -35,6 +35,7 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
                                       .keep_last = config_.checkpoint.keep_last,
                                       .overlap = config_.checkpoint.overlap,
                                       .keep_every = config_.checkpoint.keep_every,
+                                      .verify_after_save = config_.checkpoint.verify_after_save,
                                       .layout = config_.checkpoint.layout,
                                       .backend = config_.checkpoint.backend,
                                       .staging_bytes_per_node = static_cast<std::uint64_t>(

@@ -43,6 +43,8 @@ struct CheckpointerOptions {
   double commit_timeout_seconds = 1800;  ///< how long a rank's background waits for the others
   std::int64_t keep_every = 0;  ///< steps divisible by it are kept beside the last; 0: none
   bool overwrite = false;       ///< a committed step saved again is replaced; else IoError
+  /// Reads everything back before the commit: for disks that cannot be trusted.
+  bool verify_after_save = false;
   Layout layout = Layout::per_node;
   WriteBackend backend = WriteBackend::automatic;
   /// Memory that all ranks of a node together may copy a state to. A larger one is saved in waves:

@@ -96,6 +96,7 @@ struct CheckpointConfig {
   std::int64_t staging_bytes_per_node = io::kDefaultStagingBytes;
   Resume resume = Resume::automatic;
   io::Overlap overlap = io::Overlap::wait;
+  bool verify_after_save = false;
   OnFailure on_failure = OnFailure::warn;  ///< of a save that is not the last
 };
 
