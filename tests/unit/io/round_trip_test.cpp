@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <cstddef>
 #include <fstream>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "support/checkpoint_world.hpp"
 #include "support/cut_tensors.hpp"
 #include "support/inproc_ranks.hpp"
+#include "support/sanitizer.hpp"
 #include "support/temporary_directory.hpp"
 
 /// What any number of ranks saved in any layout and cut, any number loads in any cut, bit for bit.
@@ -17,7 +20,13 @@ namespace sherd::io::test {
 namespace {
 
 using Mesh = std::pair<int, int>;  // nodes, ranks per node
-constexpr Mesh kMeshes[] = {{1, 1}, {2, 1}, {1, 3}, {2, 2}, {3, 2}, {2, 4}};
+constexpr Mesh kMeshes[] = {{2, 2}, {1, 3}, {2, 1}, {1, 1}, {3, 2}, {2, 4}};
+
+/// All of them, or the first few that differ in kind where everything is slow.
+template <class T, std::size_t n>
+std::span<const T> as_time_allows(const T (&all)[n], std::size_t few) {
+  return std::span<const T>(all).first(sherd::testing::kSanitized ? few : n);
+}
 
 /// One tensor for each pair of a cut that saves and a cut that loads; `turn` moves shapes and
 /// dtypes on, so that other pairs meet them.
@@ -57,7 +66,7 @@ class RoundTrip : public ::testing::TestWithParam<Layout> {};
 
 TEST_P(RoundTrip, AnyWorldAndCutLoadsWhatAnyOtherSaved) {
   std::size_t turn = 0;
-  for (const Mesh& from : kMeshes) {
+  for (const Mesh& from : as_time_allows(kMeshes, 3)) {
     const TemporaryDirectory directory(kMemory);
     ++turn;
     on_ranks(from.first, from.second, [&](comm::MeshComms& comms) {
@@ -68,7 +77,7 @@ TEST_P(RoundTrip, AnyWorldAndCutLoadsWhatAnyOtherSaved) {
       Checkpointer checkpointer(comms, {.directory = directory.path(), .layout = GetParam()});
       checkpointer.save_async(1, state).wait();
     });
-    for (const Mesh& to : kMeshes) {
+    for (const Mesh& to : as_time_allows(kMeshes, 3)) {
       on_ranks(to.first, to.second, [&](comm::MeshComms& comms) {
         const Ranks ranks{comms.world.get(), &comms.mesh};
         dtensor::StateDict state =
@@ -95,11 +104,11 @@ dtensor::StateDict large_state(const Ranks& ranks, AnyCut cut) {
 
 TEST(LargeTensors, AreReadInPartsWhateverTheCuts) {
   constexpr std::pair<AnyCut, AnyCut> kPairs[] = {
-      {AnyCut::grid, AnyCut::columns},    {AnyCut::grid, AnyCut::grid},
+      {AnyCut::grid, AnyCut::columns},    {AnyCut::even, AnyCut::replicated},
       {AnyCut::columns, AnyCut::even},    {AnyCut::even, AnyCut::grid},
-      {AnyCut::even, AnyCut::even},       {AnyCut::even, AnyCut::replicated},
+      {AnyCut::even, AnyCut::even},       {AnyCut::grid, AnyCut::grid},
       {AnyCut::rows, AnyCut::replicated}, {AnyCut::replicated, AnyCut::hybrid}};
-  for (const auto& [saved, loaded] : kPairs) {
+  for (const auto& [saved, loaded] : as_time_allows(kPairs, 2)) {
     const TemporaryDirectory directory;
     on_ranks(2, 2, [&, cut = saved](comm::MeshComms& comms) {
       const Ranks ranks{comms.world.get(), &comms.mesh};
