@@ -7,6 +7,7 @@ lives on, all die}, under mpiexec; then a restart on the same and on another num
 Prints a line a case; exits with 1 when a load did not find the newest checkpoint reported committed, or a
 newer complete one, bit for bit."""
 
+import os
 import shutil
 import sys
 import tempfile
@@ -20,6 +21,7 @@ OTHER_RANKS = 2
 DEATHS = ("one", "one, rest lives", "all")
 NOTICED = ("did not commit within", "did not finish writing within", "could not save its part",
            "was not made within")
+ONLY = os.environ.get("SHERD_MATRIX_ONLY")  # one place
 QUICK = (("after_vote", RANKS - 1, "one"), ("during_write", 0, "one, rest lives"),
          ("before_rename", 0, "all"), ("during_swap", 0, "one"))
 
@@ -59,7 +61,9 @@ def try_case(folder, place, scope, rank, death):
     if (died.returncode == 0) != survived or history.committed is None or len(history.begun) != 3:
         raise Broken(f"it did not die there: {died.stdout} {died.stderr}")
     others = [line for line in (died.stdout + died.stderr).splitlines() if "failed" in line]
-    if survived and history.committed < 2 and not any(text in line for line in others for text in NOTICED):
+    # Rank 0 also dies in the midst of a collective, and when the others have seen the commit already.
+    background = rank > 0 or place in ("after_structure", "during_write", "before_vote", "before_rename")
+    if survived and background and history.committed < 2 and not any(text in line for line in others for text in NOTICED):
         raise Broken(f"the other ranks did not notice: {died.stdout} {died.stderr}")
     for ranks in (RANKS, OTHER_RANKS):
         again = folder / f"again-{ranks}"
@@ -75,6 +79,7 @@ def main():
     start = time.monotonic()
     broken = 0
     listed = cases("--quick" in sys.argv)
+    listed = [case for case in listed if ONLY in (None, case[0])]
     for case in listed:
         with tempfile.TemporaryDirectory(prefix="sherd-matrix-", dir="/dev/shm") as folder:
             try:
