@@ -57,6 +57,7 @@ TEST(SteadyState, AHundredSavesLeaveMemoryDescriptorsAndThreadsAsTheyWere) {
         dtensor::StateDict loaded = make_state(ranks, Cut::even);
         ASSERT_TRUE(checkpointer.load_latest(loaded));  // also ends the background threads
         expect_filled(loaded, static_cast<std::uint64_t>(step));
+        comms.world->barrier();  // the other rank's files are closed and its threads ended, too
         if (ranks.rank() == 0) {
           (step == 20 ? early : late) = measure();
         }
@@ -68,7 +69,9 @@ TEST(SteadyState, AHundredSavesLeaveMemoryDescriptorsAndThreadsAsTheyWere) {
   EXPECT_EQ(late.threads, early.threads);
   EXPECT_EQ(late.shared_memory, early.shared_memory);
   if (!sherd::testing::kSanitized) {  // whose freed memory stays resident
-    EXPECT_LE(late.resident_kib - early.resident_kib, 1024)
+    // Threads come and go, and malloc keeps a little for each of a few. One leaked copy of this
+    // state a save would be 24 MiB.
+    EXPECT_LE(late.resident_kib - early.resident_kib, 4096)
         << early.resident_kib << " KiB after 20 saves, " << late.resident_kib << " after 100";
   }
 }
