@@ -47,6 +47,28 @@ class Matcher {
     return matches;
   }
 
+  /// What the options do not allow; after run().
+  std::vector<std::string> differences() const {
+    std::vector<std::string> lines;
+    const auto add = [&](const std::vector<TensorMismatch>& pairs) {
+      for (const TensorMismatch& pair : pairs) {
+        lines.push_back(
+            fmt::format("'{}' is {} there, {} here", pair.key, pair.stored, pair.wanted));
+      }
+    };
+    add(other_dtypes_);
+    if (options_.strict) {
+      add(report_.mismatched);
+      for (const std::string& key : report_.missing) {
+        lines.push_back(fmt::format("'{}' is not there", key));
+      }
+      for (const std::string& key : report_.unexpected) {
+        lines.push_back(fmt::format("'{}' is not here", key));
+      }
+    }
+    return lines;
+  }
+
  private:
   void match(const std::string& key, dtensor::DTensor& tensor, std::vector<WholeMatch>& matches) {
     const WholeTensor* stored = find(key, tensor.spec);
@@ -60,8 +82,12 @@ class Matcher {
                               kind(spec.dtype, spec.global_shape)};
     const bool castable =
         options_.allow_cast && is_floating(stored->dtype) && is_floating(spec.dtype);
-    if (stored->shape != spec.global_shape || (stored->dtype != spec.dtype && !castable)) {
+    if (stored->shape != spec.global_shape) {
       report_.mismatched.push_back(pair);
+      return;
+    }
+    if (stored->dtype != spec.dtype && !castable) {
+      other_dtypes_.push_back(pair);
       return;
     }
     if (stored->dtype != spec.dtype) {
@@ -84,23 +110,8 @@ class Matcher {
   LoadReport& report_;
   std::map<std::string, const WholeTensor*> by_name_;
   std::set<const WholeTensor*> used_;
+  std::vector<TensorMismatch> other_dtypes_;
 };
-
-std::vector<std::string> differences(const LoadReport& report, bool strict) {
-  std::vector<std::string> lines;
-  for (const TensorMismatch& pair : report.mismatched) {
-    lines.push_back(fmt::format("'{}' is {} there, {} here", pair.key, pair.stored, pair.wanted));
-  }
-  if (strict) {
-    for (const std::string& key : report.missing) {
-      lines.push_back(fmt::format("'{}' is not there", key));
-    }
-    for (const std::string& key : report.unexpected) {
-      lines.push_back(fmt::format("'{}' is not here", key));
-    }
-  }
-  return lines;
-}
 
 void read_cast(const PositionedReader& reader, const WholeTensor& stored, const CopyRun& run,
                const Tensor& local) {
@@ -142,8 +153,9 @@ std::int64_t read_tensor(const PositionedReader& reader, const WholeMatch& match
 std::vector<WholeMatch> match_whole(const WholeFile& whole, dtensor::StateDict& state,
                                     const LoadOptions& options, const std::filesystem::path& file,
                                     LoadReport& report) {
-  auto matches = Matcher(whole, options, report).run(state);
-  const std::vector<std::string> lines = differences(report, options.strict);
+  Matcher matcher(whole, options, report);
+  auto matches = matcher.run(state);
+  const std::vector<std::string> lines = matcher.differences();
   if (!lines.empty()) {
     constexpr std::size_t kShown = 5;
     const auto shown = std::vector(

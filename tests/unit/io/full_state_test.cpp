@@ -95,10 +95,12 @@ TEST_P(FullState, DifferencesAreNamedOnAllRanks) {
     add_tensor(other, ranks, "model.a", {12}, DType::f32, Cut::even);
     EXPECT_THAT(message<ConfigError>([&] { load_full_state(comms, file(), other); }),
                 HasSubstr("'model.a' is f32 [4, 3] there, f32 [12] here"));
+    EXPECT_EQ(load_full_state(comms, file(), other, {.strict = false}).mismatched.size(), 1U);
     other.tensors.clear();
     add_tensor(other, ranks, "model.a", {4, 3}, DType::bf16, Cut::last_is_empty);
     EXPECT_THAT(message<ConfigError>([&] { load_full_state(comms, file(), other); }),
                 HasSubstr("'model.a' is f32 [4, 3] there, bf16 [4, 3] here"));
+    EXPECT_THROW(load_full_state(comms, file(), other, {.strict = false}), ConfigError);
     const LoadReport report = load_full_state(comms, file(), other, {.allow_cast = true});
     EXPECT_EQ(report.cast.size(), 1U);
     for (const BFloat16 value : other.tensors["model.a"].local.span<BFloat16>()) {
