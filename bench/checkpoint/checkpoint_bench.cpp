@@ -1,23 +1,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstring>
-#include <exception>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "checkpoint/measure.hpp"
 #include "io/staging_ring.hpp"
-#include "sherd/base/log.hpp"
-#include "sherd/comm/mesh_comms.hpp"
-#include "sherd/dtensor/flat_range.hpp"
 #include "sherd/io/checkpointer.hpp"
 #include "sherd/runtime/runtime.hpp"
 
@@ -25,64 +19,17 @@
 /// run, one after the other in each repetition. One JSON line; seconds are the slowest rank's.
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using namespace sherd::bench;
 using sherd::comm::Communicator;
 using sherd::io::WriteBackend;
 
 struct Options {
   std::string directory;
-  std::int64_t mib = 256;  // per rank
-  int tensors = 300;
+  StateSize size;
   int repetitions = 5;
   std::uint64_t staging_mib = 0;  // per node; 0: the default
   bool mpio = false;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double slowest(Communicator& world, double seconds) {
-  world.all_reduce(&seconds, &seconds, 1, sherd::DType::f64, sherd::comm::ReduceOp::max).wait();
-  return seconds;
-}
-
-double total(Communicator& world, double value) {
-  world.all_reduce(&value, &value, 1, sherd::DType::f64, sherd::comm::ReduceOp::sum).wait();
-  return value;
-}
-
-/// Processor seconds of this process.
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
-sherd::dtensor::StateDict make_state(Communicator& world, const Options& options) {
-  sherd::dtensor::StateDict state;
-  const std::int64_t numel = options.mib * (1 << 20) / 4 * world.size() / options.tensors;
-  for (int i = 0; i < options.tensors; ++i) {
-    const auto range = sherd::dtensor::even_part({0, numel}, world.size(), world.rank());
-    sherd::dtensor::DTensor tensor;
-    tensor.spec.name = fmt::format("layers.{}.weight", i);
-    tensor.spec.global_shape = sherd::Shape{numel};
-    tensor.spec.offset = range.first;
-    tensor.spec.numel = range.numel;
-    tensor.local = sherd::Tensor::zeros(sherd::Shape{range.numel}, sherd::DType::f32);
-    std::memset(tensor.local.raw(), i + 1, tensor.local.nbytes());
-    state.tensors["model." + tensor.spec.name] = std::move(tensor);
-  }
-  return state;
-}
 
 void require(bool good, const char* what) {
   if (!good) {
@@ -109,7 +56,7 @@ void write_bare(const std::filesystem::path& path, int flags, const std::byte* d
 /// Seconds until the same bytes lie in one file, all ranks writing; its space is reserved first.
 double bare_write(Communicator& world, const Options& options, const std::byte* data, int flags) {
   const std::filesystem::path path = std::filesystem::path(options.directory) / "bare.bin";
-  const auto bytes = static_cast<std::uint64_t>(options.mib) << 20;
+  const auto bytes = static_cast<std::uint64_t>(options.size.mib) << 20;
   world.barrier();
   const Clock::time_point start = Clock::now();
   if (world.rank() == 0) {
@@ -154,7 +101,7 @@ class Saves {
 
   void run(int step, const sherd::dtensor::StateDict& state) {
     world_.barrier();
-    const double cpu = cpu_seconds();
+    const double cpu = cpu_seconds(world_);
     const Clock::time_point start = Clock::now();
     const auto ticket = checkpointer_.save_async(step, state);
     ticket.wait();
@@ -164,7 +111,7 @@ class Saves {
     const double staged = slowest(world_, seen.staged);
     const double written = slowest(world_, seen.written);
     const double durable = slowest(world_, seen.durable);
-    const double used = total(world_, cpu_seconds() - cpu);
+    const double used = cpu_seconds(world_) - cpu;
     if (step == 0) {  // makes the plan and takes the memory
       times_.first_stall = stall;
       return;
@@ -211,9 +158,9 @@ class Saves {
 void run(const Options& options) {
   auto comms = sherd::comm::make_mesh_comms();
   Communicator& world = *comms.world;
-  const sherd::dtensor::StateDict state = make_state(world, options);
+  const sherd::dtensor::StateDict state = make_even_state(world, options.size);
   sherd::io::StagingRing memory;
-  const auto bytes = static_cast<std::uint64_t>(options.mib) << 20;
+  const auto bytes = static_cast<std::uint64_t>(options.size.mib) << 20;
   memory.reserve(bytes);
   std::byte* const buffer = memory.try_acquire(bytes);
   Saves ring(comms, options, WriteBackend::automatic, "automatic");
@@ -233,12 +180,12 @@ void run(const Options& options) {
   if (world.rank() != 0) {
     return;
   }
-  const double gigabytes = static_cast<double>(options.mib) * world.size() * (1 << 20) * 1e-9;
+  const double gigabytes = static_cast<double>(options.size.mib) * world.size() * (1 << 20) * 1e-9;
   const double bare = median(direct);
   fmt::print(
       "{{\"bench\":\"checkpoint\",\"ranks\":{},\"tensors\":{},\"bytes\":{:.0f},\"memcpy_s\":{:.4f},"
       "\"direct_pwrite_s\":{:.4f},\"direct_pwrite_gbps\":{:.3f},\"automatic\":{},\"pwrite\":{}",
-      world.size(), options.tensors, gigabytes * 1e9, median(copy), bare, gigabytes / bare,
+      world.size(), options.size.tensors, gigabytes * 1e9, median(copy), bare, gigabytes / bare,
       ring.json(gigabytes, bare), threads.json(gigabytes, bare));
   if (options.mpio) {
     fmt::print(",\"buffered_pwrite_s\":{:.4f},\"buffered_pwrite_gbps\":{:.3f},\"mpio\":{}",
@@ -254,18 +201,13 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Saves a sharded state in several ways; prints one JSON line");
   app.add_option("--directory", options.directory, "Where to write")->required();
-  app.add_option("--mib", options.mib, "MiB per rank")->check(CLI::PositiveNumber);
-  app.add_option("--tensors", options.tensors, "Number of tensors")->check(CLI::PositiveNumber);
+  app.add_option("--mib", options.size.mib, "MiB per rank")->check(CLI::PositiveNumber);
+  app.add_option("--tensors", options.size.tensors, "Number of tensors")
+      ->check(CLI::PositiveNumber);
   app.add_option("--repetitions", options.repetitions, "Saves measured")
       ->check(CLI::PositiveNumber);
   app.add_option("--staging-mib", options.staging_mib, "Staging memory per node");
   app.add_flag("--mpio", options.mpio, "Also collective H5Dwrite and buffered pwrite");
   CLI11_PARSE(app, argc, argv);
-  try {
-    run(options);
-  } catch (const std::exception& error) {
-    sherd::log::error(error.what());
-    runtime.abort(1);
-  }
-  return 0;
+  return run_or_abort(runtime, [&] { run(options); });
 }
