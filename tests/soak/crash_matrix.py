@@ -21,7 +21,6 @@ OTHER_RANKS = 2
 DEATHS = ("one", "one, rest lives", "all")
 NOTICED = ("did not commit within", "did not finish writing within", "could not save its part",
            "was not made within")
-os.environ.setdefault("SHERD_COMM_TIMEOUT", "10")  # of ranks that another left in a collective and outlive it
 ONLY = os.environ.get("SHERD_MATRIX_ONLY")  # one place
 QUICK = (("after_vote", RANKS - 1, "one"), ("during_write", 0, "one, rest lives"),
          ("before_rename", 0, "all"), ("during_swap", 0, "one"))

@@ -8,7 +8,8 @@ from pathlib import Path
 TRIAL = os.environ.get("SHERD_TRIAL", "build/tests/faults/checkpoint_trial")
 MPIEXEC = os.environ.get("SHERD_MPIEXEC", "mpiexec")
 HANG_SECONDS = 120
-LAUNCH = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+# Ranks that outlive one that died in a collective wait for it; ten seconds will do here.
+LAUNCH = {"SHERD_COMM_TIMEOUT": "10", **os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
           "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
 
 
