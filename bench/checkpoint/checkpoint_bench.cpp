@@ -161,8 +161,9 @@ void run(const Options& options) {
   const sherd::dtensor::StateDict state = make_even_state(world, options.size);
   sherd::io::StagingRing memory;
   const auto bytes = static_cast<std::uint64_t>(options.size.mib) << 20;
-  memory.reserve(bytes);
-  std::byte* const buffer = memory.try_acquire(bytes);
+  constexpr std::uint64_t kUneven = 1 << 20;  // a rank may hold an element more of each tensor
+  memory.reserve(bytes + kUneven);
+  std::byte* const buffer = memory.try_acquire(bytes + kUneven);
   Saves ring(comms, options, WriteBackend::automatic, "automatic");
   Saves threads(comms, options, WriteBackend::pwrite, "pwrite");
   Saves mpio(comms, options, options.mpio ? WriteBackend::mpio : WriteBackend::pwrite, "mpio");

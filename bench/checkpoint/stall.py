@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What saves cost the steps of a training, measured inside one run: `sherd train` saves every N steps, and the steps
-that touch a save are compared with those that do not. Prints one JSON line.
+that touch a save are compared with those around them. Prints one JSON line.
 
 usage: stall.py --program BUILD/bin/sherd [--size 25m|100m] [--ranks 2] [--steps 60] [--every 10] [--staging lazy|eager]
                 [--tokens TOKENS_A_STEP] [--mpiexec mpiexec] [--directory DIR] [--set KEY=VALUE]...
-A step *triggers* a save when it hands the state over at its end; the steps *during* it are the following ones until it
-is committed: in the first of them the state is copied."""
+A step *triggers* a save when it hands the state over at its end; *during* the next one the state is copied and written
+(on these sizes the save is over before it ends)."""
 
 import argparse
 import json
@@ -69,38 +69,33 @@ def run(args, folder):
 
 
 def classify(lines, every):
-    """Seconds of the steps that trigger a save, of those during one, of the others; the first save is left out: it makes
-    the plan and takes the memory."""
-    kinds = {"trigger": [], "during": [], "quiet": []}
-    stall = []
-    for before, line in zip(lines, lines[1:]):
-        step = line["step"]
-        if step <= every + 2 or step == lines[-1]["step"]:
-            continue
-        save = before.get("checkpoint", {})
-        in_flight = save.get("phase") not in (None, "saved", "failed")
-        kind = "trigger" if step % every == 0 else "during" if in_flight else "quiet"
-        kinds[kind].append(line["step_seconds"])
-        if step % every in (0, 1):
-            stall.append(line["checkpoint_stall_seconds"])
-    return kinds, stall
+    """For each save: how long the step that triggers it and the next one, in which the state is copied, took, over the
+    mean of the steps around them (speed drifts within a run); and what both say they lost. The first save is left out:
+    it makes the plan and takes the memory."""
+    seconds = {line["step"]: line["step_seconds"] for line in lines}
+    stalls = {line["step"]: line["checkpoint_stall_seconds"] for line in lines}
+    trigger, during, lost = [], [], []
+    for step in range(2 * every, lines[-1]["step"] - 3, every):
+        around = [seconds[other] for other in (step - 3, step - 2, step - 1, step + 2, step + 3, step + 4)
+                  if other in seconds]
+        base = statistics.mean(around)
+        trigger.append(seconds[step] / base)
+        during.append(seconds[step + 1] / base)
+        lost.append(stalls[step] + stalls[step + 1])
+    return trigger, during, lost
 
 
 def main():
     args = arguments()
     with tempfile.TemporaryDirectory(dir=args.directory) as name:
         lines = run(args, pathlib.Path(name))
-    kinds, stall = classify(lines, args.every)
-    medians = {kind: statistics.median(times) if times else None for kind, times in kinds.items()}
-    quiet = medians["quiet"]
+    trigger, during, lost = classify(lines, args.every)
     print(json.dumps({
         "bench": "stall", "size": args.size, "ranks": args.ranks, "staging": args.staging, "every": args.every,
-        "steps": {kind: len(times) for kind, times in kinds.items()},
-        "quiet_s": round(quiet, 4),
-        "trigger_over_quiet": round(medians["trigger"] / quiet, 4),
-        "during_over_quiet": round(medians["during"] / quiet, 4) if kinds["during"] else None,
-        "all_over_quiet": round(statistics.mean(sum(kinds.values(), [])) / statistics.mean(kinds["quiet"]), 4),
-        "median_stall_s": round(statistics.median(stall), 5),
+        "saves": len(trigger), "step_s": round(statistics.median(line["step_seconds"] for line in lines), 4),
+        "trigger": round(statistics.median(trigger), 4), "during": round(statistics.median(during), 4),
+        "triggers": [round(ratio, 3) for ratio in trigger], "durings": [round(ratio, 3) for ratio in during],
+        "stall_s": round(statistics.median(lost), 5),
         "bytes": lines[-1].get("checkpoint", {}).get("bytes_total", 0) * args.ranks,
     }))
 
