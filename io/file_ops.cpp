@@ -27,6 +27,17 @@ const char* hint(int code) {
   }
 }
 
+File open_directory(FileSystem& fs, const std::filesystem::path& directory) {
+  return File(fs, directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
+}
+
+/// Some network file systems cannot sync a directory and say EINVAL: nothing more can be done.
+void sync_open_directory(const File& directory) {
+  if (directory.file_system().sync(directory.fd()) != 0 && errno != EINVAL) {
+    throw_errno("sync directory", directory.path());
+  }
+}
+
 }  // namespace
 
 void throw_errno(std::string_view what, const std::filesystem::path& path) {
@@ -94,8 +105,10 @@ void write_text_durably(FileSystem& fs, const std::filesystem::path& path, std::
   if (before_rename) {
     before_rename();
   }
+  // Opened first: whoever waits for the file may rename or remove the directory once it is there.
+  const File directory = open_directory(fs, path.parent_path());
   rename_path(fs, temporary, path);
-  sync_directory(fs, path.parent_path());
+  sync_open_directory(directory);
 }
 
 void make_directory(FileSystem& fs, const std::filesystem::path& path) {
@@ -123,11 +136,7 @@ bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
 }
 
 void sync_directory(FileSystem& fs, const std::filesystem::path& directory) {
-  const File handle(fs, directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
-  // Some network file systems cannot sync a directory and say EINVAL: nothing more can be done.
-  if (fs.sync(handle.fd()) != 0 && errno != EINVAL) {
-    throw_errno("sync directory", directory);
-  }
+  sync_open_directory(open_directory(fs, directory));
 }
 
 std::string read_text(const std::filesystem::path& path) {
