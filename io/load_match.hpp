@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/manifest.hpp"
+#include "io/name_match.hpp"
 #include "sherd/dtensor/state_dict.hpp"
 #include "sherd/io/load_options.hpp"
 
@@ -33,13 +34,5 @@ struct MatchedTensor {
 /// Throws ConfigError: "'folder' is a checkpoint of another model: ..." with the first problems.
 [[noreturn]] void refuse_model(std::vector<std::string> problems,
                                const std::filesystem::path& folder);
-
-/// Whether options.select takes `key`.
-[[nodiscard]] inline bool selected(const LoadOptions& options, const std::string& key) {
-  return !options.select || options.select(key);
-}
-
-/// "a, b, c and 4 more"
-[[nodiscard]] std::string first_few(const std::vector<std::string>& names);
 
 }  // namespace sherd::io
