@@ -33,6 +33,8 @@ double seconds_since(Clock::time_point start) {
 WriteBackend choose_backend(WriteBackend wanted, const FileSystem& fs) {
   const char* text = std::getenv("SHERD_IO");
   const std::string_view forced = text == nullptr ? "" : text;
+  validate(forced.empty() || forced == "pwrite",
+           fmt::format("SHERD_IO is '{}'. Try: pwrite, or unsetting it", forced));
   const bool seam = typeid(fs) != typeid(FileSystem);
   if (wanted == WriteBackend::automatic) {
     const bool ring = forced != "pwrite" && !seam && io_uring_works();

@@ -251,6 +251,12 @@ TEST_F(SaveWays, ReadingBackFindsWhatTheDiskForgot) {
   expect_loads(chosen, large_state(ranks_, Cut::last_is_empty), 9);
 }
 
+TEST_F(SaveWays, AnUnknownBackendInTheEnvironmentIsRefused) {
+  ::setenv("SHERD_IO", "pread", 1);
+  EXPECT_THROW(Checkpointer(comms_, options("named")), ConfigError);
+  ::unsetenv("SHERD_IO");
+}
+
 TEST_F(SaveWays, MpioNeedsMpi) {
   CheckpointerOptions chosen = options("threads");
   chosen.directory += std::to_string(ranks_.rank());
