@@ -87,7 +87,7 @@ double bare_copy(Communicator& world, const sherd::dtensor::StateDict& state, st
 
 struct Times {
   double first_stall = 0;
-  std::vector<double> stall, staged, written, durable, commit, cpu;
+  std::vector<double> stall, staged, written, durable, commit, wait, cpu;
 };
 
 /// One way to save, measured again and again.
@@ -105,8 +105,9 @@ class Saves {
     const Clock::time_point start = Clock::now();
     const auto ticket = checkpointer_.save_async(step, state);
     ticket.wait();
-    const double commit = slowest(world_, seconds_since(start));
+    const double waited = slowest(world_, seconds_since(start));
     const sherd::io::SaveTimes seen = ticket.times();
+    const double commit = slowest(world_, seen.committed);
     const double stall = slowest(world_, ticket.stall_seconds());
     const double staged = slowest(world_, seen.staged);
     const double written = slowest(world_, seen.written);
@@ -121,6 +122,7 @@ class Saves {
     times_.written.push_back(written);
     times_.durable.push_back(durable);
     times_.commit.push_back(commit);
+    times_.wait.push_back(waited);
     times_.cpu.push_back(used);
   }
 
@@ -128,10 +130,11 @@ class Saves {
     const double durable = median(times_.durable);
     return fmt::format(
         "{{\"first_stall_s\":{:.4f},\"stall_s\":{:.4f},\"staged_s\":{:.4f},\"written_s\":{:.4f},"
-        "\"durable_s\":{:.4f},\"committed_s\":{:.4f},\"durable_gbps\":{:.3f},"
+        "\"durable_s\":{:.4f},\"committed_s\":{:.4f},\"waited_s\":{:.4f},\"durable_gbps\":{:.3f},"
         "\"of_direct_pwrite\":{:.3f},\"cpu_s\":{:.3f}}}",
         times_.first_stall, median(times_.stall), median(times_.staged), median(times_.written),
-        durable, median(times_.commit), gigabytes / durable, bare / durable, median(times_.cpu));
+        durable, median(times_.commit), median(times_.wait), gigabytes / durable, bare / durable,
+        median(times_.cpu));
   }
 
   [[nodiscard]] std::filesystem::path directory() const { return directory_; }
