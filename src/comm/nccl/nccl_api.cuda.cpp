@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-
 #include "sherd/base/error.hpp"
 #include "sherd/base/log.hpp"
 
@@ -17,12 +15,6 @@ void report(const char* call, const char* problem) noexcept {
   }
 }
 
-void report(ncclResult_t code, const char* call) noexcept {
-  if (code != ncclSuccess) {
-    report(call, ncclGetErrorString(code));
-  }
-}
-
 void report(cudaError_t code, const char* call) noexcept {
   if (code != cudaSuccess) {
     report(call, cudaGetErrorString(code));
@@ -31,23 +23,9 @@ void report(cudaError_t code, const char* call) noexcept {
 
 }  // namespace
 
-void check(ncclResult_t code, const char* call, SourceLocation at) {
-  if (code != ncclSuccess) {
-    throw CommError(fmt::format("{} failed: {}", call, ncclGetErrorString(code)), at);
-  }
-}
-
 void check(cudaError_t code, const char* call, SourceLocation at) {
   if (code != cudaSuccess) {
     throw DeviceError(fmt::format("{} failed: {}", call, cudaGetErrorString(code)), at);
-  }
-}
-
-void CommTraits::close(Raw raw) noexcept {
-  if (std::uncaught_exceptions() == 0) {
-    report(ncclCommDestroy(raw), "ncclCommDestroy");
-  } else {
-    report(ncclCommAbort(raw), "ncclCommAbort");
   }
 }
 
@@ -56,52 +34,6 @@ void StreamTraits::close(Raw raw) noexcept { report(cudaStreamDestroy(raw), "cud
 void EventTraits::close(Raw raw) noexcept { report(cudaEventDestroy(raw), "cudaEventDestroy"); }
 
 void DeviceMemoryTraits::close(Raw raw) noexcept { report(cudaFree(raw), "cudaFree"); }
-
-std::string version() {
-  int number = 0;
-  check(ncclGetVersion(&number), "ncclGetVersion");
-  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
-}
-
-ncclUniqueId make_unique_id() {
-  ncclUniqueId id = {};
-  check(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  return id;
-}
-
-CommHandle init_rank(int size, const ncclUniqueId& id, int rank) {
-  ncclComm_t raw = nullptr;
-  check(ncclCommInitRank(&raw, size, id, rank), "ncclCommInitRank");
-  return CommHandle(raw);
-}
-
-void check_async(ncclComm_t comm) {
-  ncclResult_t state = ncclSuccess;
-  check(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
-  if (state != ncclInProgress) {
-    check(state, "an NCCL collective");
-  }
-}
-
-void all_gather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                ncclComm_t comm, cudaStream_t stream) {
-  check(ncclAllGather(send, receive, count, type, comm, stream), "ncclAllGather");
-}
-
-void reduce_scatter(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                    ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  check(ncclReduceScatter(send, receive, count, type, op, comm, stream), "ncclReduceScatter");
-}
-
-void all_reduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  check(ncclAllReduce(send, receive, count, type, op, comm, stream), "ncclAllReduce");
-}
-
-void broadcast(void* data, std::size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-               cudaStream_t stream) {
-  check(ncclBroadcast(data, data, count, type, root, comm, stream), "ncclBroadcast");
-}
 
 StreamHandle make_stream() {
   cudaStream_t raw = nullptr;

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "comm/nccl/nccl_api.hpp"
 #include "comm/nccl/nccl_communicator.hpp"
+#include "comm/nccl/nccl_library.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/runtime/device.hpp"
 
@@ -17,7 +17,7 @@ BackendStatus nccl_status() {
   if (!device.available) {
     return {"nccl", false, device.reason};
   }
-  return {"nccl", true, "NCCL " + nccl::version()};
+  return {"nccl", true, "NCCL " + nccl::linked_version()};
 }
 
 /// The ranks first ask each other whether all of them can: one that cannot would leave the others
@@ -30,12 +30,7 @@ std::unique_ptr<Communicator> make_nccl(Communicator& bootstrap) {
     throw ConfigError("backend nccl is not there: " +
                       (status.available ? "another rank cannot use it" : status.reason));
   }
-  ncclUniqueId id = {};
-  if (bootstrap.rank() == 0) {
-    id = nccl::make_unique_id();
-  }
-  bootstrap.broadcast(&id, sizeof id, DType::u8, 0).wait();
-  return std::make_unique<nccl::NcclCommunicator>(id, bootstrap.rank(), bootstrap.size());
+  return std::make_unique<nccl::NcclCommunicator>(nccl::linked_library(), bootstrap.duplicate());
 }
 
 }  // namespace sherd::comm

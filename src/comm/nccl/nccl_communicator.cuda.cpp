@@ -1,7 +1,7 @@
 #include "comm/nccl/nccl_communicator.hpp"
 
-#include <fmt/format.h>
-
+#include <cstdint>
+#include <exception>
 #include <utility>
 
 #include "comm/arguments.hpp"
@@ -13,103 +13,113 @@ namespace {
 
 /// Elements as NCCL moves them: it has no 16-bit integers, so u16 travels as twice the bytes.
 struct Elements {
-  ncclDataType_t type;
+  DType dtype;
   std::size_t count;
 };
 
-Elements elements_of(std::size_t count, DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return {ncclFloat64, count};
-    case DType::f32:
-      return {ncclFloat32, count};
-    case DType::f16:
-      return {ncclFloat16, count};
-    case DType::bf16:
-      return {ncclBfloat16, count};
-    case DType::i64:
-      return {ncclInt64, count};
-    case DType::i32:
-      return {ncclInt32, count};
-    case DType::u16:
-      return {ncclUint8, 2 * count};
-    case DType::u8:
-      return {ncclUint8, count};
+Elements moved(std::size_t count, DType dtype) {
+  return dtype == DType::u16 ? Elements{DType::u8, 2 * count} : Elements{dtype, count};
+}
+
+UniqueId agree_on_id(Library& library, Communicator& bootstrap) {
+  UniqueId id;
+  std::int32_t made = 1;
+  if (bootstrap.rank() == 0 && library.make_id(id) != Result::success) {
+    made = 0;
   }
-  throw ArgumentError("NCCL has no type for this dtype");
+  bootstrap.broadcast(&made, 1, DType::i32, 0).wait();
+  if (made == 0) {
+    throw CommError(
+        "NCCL makes no id on rank 0 (no network interface can be used?). Try: "
+        "NCCL_DEBUG=INFO, NCCL_SOCKET_IFNAME");
+  }
+  bootstrap.broadcast(&id, sizeof id, DType::u8, 0).wait();
+  return id;
 }
 
-ncclRedOp_t op_of(ReduceOp op) {
-  return op == ReduceOp::sum ? ncclSum : (op == ReduceOp::max ? ncclMax : ncclMin);
-}
-
-std::string describe(const char* what, std::size_t count, DType dtype) {
-  return fmt::format("{} of {} x {}", what, count, to_string(dtype));
+/// A rank on which it failed tells the others, which may think that they are connected.
+std::shared_ptr<Connection> connect(Library& library, Communicator& bootstrap) {
+  const UniqueId id = agree_on_id(library, bootstrap);
+  std::shared_ptr<Connection> connection;
+  std::exception_ptr failure;
+  try {
+    connection = std::make_shared<Connection>(library, id, bootstrap.rank(), bootstrap.size(),
+                                              connection_limit());
+  } catch (const Error&) {
+    failure = std::current_exception();
+  }
+  std::int32_t all = failure == nullptr ? 1 : 0;
+  bootstrap.all_reduce(&all, &all, 1, DType::i32, ReduceOp::min).wait();
+  if (failure != nullptr) {
+    std::rethrow_exception(failure);
+  }
+  if (all == 0) {
+    connection->abort();
+    throw CommError("NCCL does not come up on another rank. Try: look for its message");
+  }
+  return connection;
 }
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(const ncclUniqueId& id, int rank, int size)
-    : rank_(rank),
-      size_(size),
+NcclCommunicator::NcclCommunicator(Library& library, std::shared_ptr<Communicator> bootstrap)
+    : library_(library),
+      bootstrap_(std::move(bootstrap)),
+      rank_(bootstrap_->rank()),
+      size_(bootstrap_->size()),
       stream_(make_stream()),
-      scratch_(allocate(sizeof(ncclUniqueId))),
-      comm_(init_rank(size, id, rank)) {}
+      word_(allocate(1)),
+      connection_(connect(library, *bootstrap_)) {}
 
-Work NcclCommunicator::issued(std::string what) const {
-  return Work(
-      std::make_unique<NcclWork>(std::move(what), record_event(stream_.get()), comm_.get()));
+Work NcclCommunicator::issue(const std::string& what, const Call& call) {
+  connection_->call(what, call);
+  return Work(std::make_unique<NcclWork>(what, record_event(stream_.get()), connection_));
 }
 
 Work NcclCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
-  const Elements moved = elements_of(count, dtype);
-  nccl::all_gather(shard, full, moved.count, moved.type, comm_.get(), stream_.get());
-  return issued(describe("all_gather", count, dtype));
+  const Elements sent = moved(count, dtype);
+  return issue(describe("all_gather", count, dtype), [&](Library& nccl, Library::Comm* comm) {
+    return nccl.all_gather(shard, full, sent.count, sent.dtype, comm, stream_.get());
+  });
 }
 
 Work NcclCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
                                       ReduceOp op) {
   expect_reducible(dtype);
-  nccl::reduce_scatter(full, shard, count, elements_of(count, dtype).type, op_of(op), comm_.get(),
-                       stream_.get());
-  return issued(describe("reduce_scatter", count, dtype));
+  return issue(describe("reduce_scatter", count, dtype), [&](Library& nccl, Library::Comm* comm) {
+    return nccl.reduce_scatter(full, shard, count, dtype, op, comm, stream_.get());
+  });
 }
 
 Work NcclCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
                                   ReduceOp op) {
   expect_reducible(dtype);
-  nccl::all_reduce(in, out, count, elements_of(count, dtype).type, op_of(op), comm_.get(),
-                   stream_.get());
-  return issued(describe("all_reduce", count, dtype));
+  return issue(describe("all_reduce", count, dtype), [&](Library& nccl, Library::Comm* comm) {
+    return nccl.all_reduce(in, out, count, dtype, op, comm, stream_.get());
+  });
 }
 
 Work NcclCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
   expect_root(root, size_);
-  const Elements moved = elements_of(count, dtype);
-  nccl::broadcast(data, moved.count, moved.type, root, comm_.get(), stream_.get());
-  return issued(describe("broadcast", count, dtype));
+  const Elements sent = moved(count, dtype);
+  return issue(describe("broadcast", count, dtype), [&](Library& nccl, Library::Comm* comm) {
+    return nccl.broadcast(data, sent.count, sent.dtype, root, comm, stream_.get());
+  });
 }
 
 void NcclCommunicator::barrier() {
-  nccl::all_reduce(scratch_.get(), scratch_.get(), 1, ncclUint8, ncclMax, comm_.get(),
-                   stream_.get());
-  issued("barrier").wait();
+  issue("barrier", [&](Library& nccl, Library::Comm* comm) {
+    return nccl.all_reduce(word_.get(), word_.get(), 1, DType::u8, ReduceOp::max, comm,
+                           stream_.get());
+  }).wait();
 }
 
 std::unique_ptr<SharedRegion> NcclCommunicator::allocate_shared(std::size_t) { return nullptr; }
 
 std::unique_ptr<EpochBoard> NcclCommunicator::make_epoch_board(std::size_t) { return nullptr; }
 
-/// The id of the new communicator travels over the old one.
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
-  ncclUniqueId id = {};
-  if (rank_ == 0) {
-    id = make_unique_id();
-    copy_to_device(scratch_.get(), &id, sizeof id);
-  }
-  broadcast(scratch_.get(), sizeof id, DType::u8, 0).wait();
-  copy_to_host(&id, scratch_.get(), sizeof id);
-  return std::make_unique<NcclCommunicator>(id, rank_, size_);
+  return std::make_unique<NcclCommunicator>(library_, bootstrap_->duplicate());
 }
 
 }  // namespace sherd::comm::nccl

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "comm/nccl/nccl_api.hpp"
+#include "comm/nccl/nccl_connection.hpp"
 #include "sherd/comm/communicator.hpp"
 
 namespace sherd::comm::nccl {
@@ -11,7 +14,8 @@ namespace sherd::comm::nccl {
 /// use one communicator for gathers and a duplicate for reductions to have both under way at once.
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(const ncclUniqueId& id, int rank, int size);
+  /// Over the ranks of `bootstrap`. Collective, blocking; throws on all ranks or on none.
+  NcclCommunicator(Library& library, std::shared_ptr<Communicator> bootstrap);
 
   [[nodiscard]] int rank() const noexcept override { return rank_; }
   [[nodiscard]] int size() const noexcept override { return size_; }
@@ -29,13 +33,16 @@ class NcclCommunicator final : public Communicator {
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
 
  private:
-  [[nodiscard]] Work issued(std::string what) const;
+  using Call = std::function<Result(Library&, Library::Comm*)>;
+  [[nodiscard]] Work issue(const std::string& what, const Call& call);
 
+  Library& library_;
+  std::shared_ptr<Communicator> bootstrap_;  // ids travel on it
   int rank_;
   int size_;
   StreamHandle stream_;
-  DeviceMemory scratch_;  // an id, or the word of a barrier
-  CommHandle comm_;
+  DeviceMemory word_;  // of a barrier
+  std::shared_ptr<Connection> connection_;
 };
 
 }  // namespace sherd::comm::nccl
