@@ -2,10 +2,12 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "sherd/base/error.hpp"
+
 namespace sherd::runtime {
 
 KokkosEnv::KokkosEnv(int& argc, char** argv) : owned_(!Kokkos::is_initialized()) {
-  if (owned_) {
+  if (owned_ && !kokkos_has_cuda()) {
     Kokkos::initialize(argc, argv);
   }
 }
@@ -15,5 +17,27 @@ KokkosEnv::~KokkosEnv() {
     Kokkos::finalize();
   }
 }
+
+#if defined(KOKKOS_ENABLE_CUDA)
+
+bool kokkos_has_cuda() noexcept { return true; }
+
+void start_kokkos_on(int cuda_ordinal) {
+  if (!Kokkos::is_initialized()) {
+    Kokkos::initialize(Kokkos::InitializationSettings().set_device_id(cuda_ordinal));
+  }
+}
+
+#else
+
+bool kokkos_has_cuda() noexcept { return false; }
+
+void start_kokkos_on(int) {
+  throw ConfigError(
+      "device cuda is not there: Kokkos was built without CUDA (kernels run through it). Try: a "
+      "Kokkos with CUDA, as spack install kokkos+cuda gives it, and configure again");
+}
+
+#endif
 
 }  // namespace sherd::runtime

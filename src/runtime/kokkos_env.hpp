@@ -2,7 +2,9 @@
 
 namespace sherd::runtime {
 
-/// Starts Kokkos unless somebody else has, and ends it if it was started here.
+/// Starts Kokkos unless somebody else has, and ends it if it was started here. A Kokkos with CUDA
+/// cannot be started where no device answers, and takes its device when it starts: it is left to
+/// start_kokkos_on().
 class KokkosEnv {
  public:
   KokkosEnv(int& argc, char** argv);
@@ -13,5 +15,12 @@ class KokkosEnv {
  private:
   bool owned_;
 };
+
+/// Whether Kokkos was built with CUDA.
+[[nodiscard]] bool kokkos_has_cuda() noexcept;
+
+/// Starts Kokkos on a CUDA device, unless it runs. Throws ConfigError when it was built without
+/// CUDA.
+void start_kokkos_on(int cuda_ordinal);
 
 }  // namespace sherd::runtime
