@@ -7,6 +7,7 @@
 
 #include "sherd/base/error.hpp"
 #include "sherd/comm/wait_observer.hpp"
+#include "sherd/runtime/device.hpp"
 
 namespace sherd::comm {
 namespace {
@@ -37,10 +38,19 @@ WithoutProgress::WithoutProgress() noexcept
 
 WithoutProgress::~WithoutProgress() { progress_of_this_thread() = previous_; }
 
+bool progress_device() {
+  runtime::Device* device = runtime::current_device();
+  if (device != nullptr) {
+    device->progress();
+  }
+  return device != nullptr;
+}
+
 bool progress_while_waiting() {
+  const bool on_device = progress_device();
   const std::function<void()>* progress = progress_of_this_thread();
   if (progress == nullptr) {
-    return false;
+    return on_device;
   }
   const WithoutProgress not_again;
   (*progress)();

@@ -26,7 +26,11 @@ class WaitWatch {
 /// Has this thread's observer look at the other ranks at once. Throws what it throws.
 void ask_observer();
 
-/// Runs what this thread wants done while it waits; false when that is nothing.
+/// Lets the queues of this thread's device go on: another rank may wait for what is in them. False
+/// when it has no device.
+bool progress_device();
+
+/// The same, and runs what this thread wants done while it waits; false when that is nothing.
 bool progress_while_waiting();
 
 /// Leaves that out until the scope ends: where waiting for an operation could come back to the same

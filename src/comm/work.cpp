@@ -64,6 +64,13 @@ void Work::wait() {
   }
 }
 
+void Work::synchronize() {
+  if (state_ != nullptr) {
+    const std::unique_ptr<WorkState> state = std::move(state_);
+    state->synchronize();
+  }
+}
+
 void Work::drop() noexcept {
   if (state_ == nullptr) {
     return;

@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sherd/comm/communicator.hpp"
+#include "sherd/runtime/stream.hpp"
 
 namespace sherd::comm {
 
@@ -27,10 +29,22 @@ struct BackendStatus {
 /// communicator of that size; returns when all have ended and rethrows the first exception.
 void run_inproc(int ranks, const std::function<void(Communicator&)>& body);
 
-/// The `nccl` backend: buffers are device memory of the current CUDA device. Its id travels by a
-/// broadcast on `bootstrap`, whose ranks it gets. Collective, blocking. Operations run on a stream
-/// of the communicator's own: their inputs must be complete when they are issued, their results are
-/// there when the Work says so. Throws ConfigError with the reason where NCCL cannot be used.
+/// The `nccl` backend, on memory of the thread's CUDA device. Its id travels by a broadcast on
+/// `bootstrap`, whose ranks it gets. Collective, blocking. Operations run in issue order on a
+/// stream of the communicator's own: use one communicator for gathers and another for reductions.
+/// Throws ConfigError with the reason where NCCL cannot be used, CommError when the ranks do not
+/// all connect in time.
 [[nodiscard]] std::unique_ptr<Communicator> make_nccl(Communicator& bootstrap);
+
+/// The ranks of `host` again, working on memory of the thread's device: on a CUDA device by NCCL,
+/// on an emulated one by `host` itself, one rank alone by copies. Collective, blocking.
+[[nodiscard]] std::unique_ptr<Communicator> make_on_device(Communicator& host);
+
+/// Blocks until `event` is complete, looking after what `comms` have issued meanwhile (those on
+/// host memory are passed over): an operation that fails in the background, one that is stuck
+/// longer than SHERD_COMM_TIMEOUT, and what the thread's WaitObserver finds end the wait; all of
+/// `comms` are aborted before that is thrown, so that the other ranks end as well. Local. For the
+/// host's own waits for a device, once a step.
+void wait_on_host(const runtime::Event& event, std::span<Communicator* const> comms);
 
 }  // namespace sherd::comm

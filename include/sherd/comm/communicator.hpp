@@ -16,7 +16,8 @@ namespace sherd::comm {
 enum class ReduceOp : std::uint8_t { sum, max, min };
 
 /// A fixed set of ranks that work together, on one backend (`self`, `inproc`, `shm`, `mpi`,
-/// `nccl`).
+/// `nccl`, `emulated`). The last two take memory of the device that was the thread's when they were
+/// made, and order operations by streams as work.hpp says.
 ///
 /// Every operation is collective: all ranks call it in the same order with the same count, dtype,
 /// op and root. Counts are elements *per rank piece* for all_gather and reduce_scatter, whole

@@ -58,6 +58,7 @@ void MpiWork::wait() {
       continue;
     }
     polls = kPollsBeforeYield;
+    static_cast<void>(progress_device());
     const std::chrono::milliseconds left = watch.left();
     if (left.count() <= 0) {
       fail_incomplete(what_, timeout_);

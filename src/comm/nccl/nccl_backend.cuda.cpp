@@ -4,6 +4,7 @@
 
 #include "comm/nccl/nccl_communicator.hpp"
 #include "comm/nccl/nccl_library.hpp"
+#include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/runtime/device.hpp"
 
@@ -30,7 +31,11 @@ std::unique_ptr<Communicator> make_nccl(Communicator& bootstrap) {
     throw ConfigError("backend nccl is not there: " +
                       (status.available ? "another rank cannot use it" : status.reason));
   }
-  return std::make_unique<nccl::NcclCommunicator>(nccl::linked_library(), bootstrap.duplicate());
+  runtime::Device* device = runtime::current_device();
+  expect(device != nullptr && device->description().kind == "cuda",
+         "backend nccl works on memory of a CUDA device, and this thread has none");
+  return std::make_unique<nccl::NcclCommunicator>(nccl::linked_library(), bootstrap.duplicate(),
+                                                  device->shared_from_this());
 }
 
 }  // namespace sherd::comm

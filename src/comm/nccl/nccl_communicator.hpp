@@ -4,18 +4,18 @@
 #include <memory>
 #include <string>
 
-#include "comm/nccl/nccl_api.hpp"
+#include "comm/device/device_operations.hpp"
 #include "comm/nccl/nccl_connection.hpp"
 #include "sherd/comm/communicator.hpp"
 
 namespace sherd::comm::nccl {
 
-/// The collectives on device memory. They run in issue order on a stream of the communicator's own;
-/// use one communicator for gathers and a duplicate for reductions to have both under way at once.
-class NcclCommunicator final : public Communicator {
+/// NCCL's collectives on memory of one device.
+class NcclCommunicator final : public Communicator, public DeviceBased {
  public:
   /// Over the ranks of `bootstrap`. Collective, blocking; throws on all ranks or on none.
-  NcclCommunicator(Library& library, std::shared_ptr<Communicator> bootstrap);
+  NcclCommunicator(Library& library, std::shared_ptr<Communicator> bootstrap,
+                   std::shared_ptr<runtime::Device> device);
 
   [[nodiscard]] int rank() const noexcept override { return rank_; }
   [[nodiscard]] int size() const noexcept override { return size_; }
@@ -31,18 +31,18 @@ class NcclCommunicator final : public Communicator {
   [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
   [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
+  [[nodiscard]] DeviceOperations& operations() noexcept override { return *operations_; }
 
  private:
-  using Call = std::function<Result(Library&, Library::Comm*)>;
+  using Call = std::function<Result(Library::Comm*, void* stream)>;
   [[nodiscard]] Work issue(const std::string& what, const Call& call);
 
   Library& library_;
   std::shared_ptr<Communicator> bootstrap_;  // ids travel on it
   int rank_;
   int size_;
-  StreamHandle stream_;
-  DeviceMemory word_;  // of a barrier
   std::shared_ptr<Connection> connection_;
+  std::shared_ptr<DeviceOperations> operations_;
 };
 
 }  // namespace sherd::comm::nccl

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "comm/arguments.hpp"
-#include "comm/nccl/nccl_work.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::comm::nccl {
@@ -62,56 +61,64 @@ std::shared_ptr<Connection> connect(Library& library, Communicator& bootstrap) {
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(Library& library, std::shared_ptr<Communicator> bootstrap)
+NcclCommunicator::NcclCommunicator(Library& library, std::shared_ptr<Communicator> bootstrap,
+                                   std::shared_ptr<runtime::Device> device)
     : library_(library),
       bootstrap_(std::move(bootstrap)),
       rank_(bootstrap_->rank()),
-      size_(bootstrap_->size()),
-      stream_(make_stream()),
-      word_(allocate(1)),
-      connection_(connect(library, *bootstrap_)) {}
+      size_(bootstrap_->size()) {
+  device->make_current();
+  connection_ = connect(library, *bootstrap_);
+  operations_ = std::make_shared<DeviceOperations>(
+      std::move(device),
+      DeviceOperations::Care{
+          [connection = connection_](const std::string& what) { connection->check(what); },
+          [connection = connection_] { connection->abort(); }});
+}
 
 Work NcclCommunicator::issue(const std::string& what, const Call& call) {
-  connection_->call(what, call);
-  return Work(std::make_unique<NcclWork>(what, record_event(stream_.get()), connection_));
+  return operations_->issue(what, [&] {
+    connection_->call(what, [&](Library&, Library::Comm* comm) {
+      return call(comm, operations_->stream().native());
+    });
+  });
 }
 
 Work NcclCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
   const Elements sent = moved(count, dtype);
-  return issue(describe("all_gather", count, dtype), [&](Library& nccl, Library::Comm* comm) {
-    return nccl.all_gather(shard, full, sent.count, sent.dtype, comm, stream_.get());
+  return issue(describe("all_gather", count, dtype), [&](Library::Comm* comm, void* stream) {
+    return library_.all_gather(shard, full, sent.count, sent.dtype, comm, stream);
   });
 }
 
 Work NcclCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
                                       ReduceOp op) {
   expect_reducible(dtype);
-  return issue(describe("reduce_scatter", count, dtype), [&](Library& nccl, Library::Comm* comm) {
-    return nccl.reduce_scatter(full, shard, count, dtype, op, comm, stream_.get());
+  return issue(describe("reduce_scatter", count, dtype), [&](Library::Comm* comm, void* stream) {
+    return library_.reduce_scatter(full, shard, count, dtype, op, comm, stream);
   });
 }
 
 Work NcclCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
                                   ReduceOp op) {
   expect_reducible(dtype);
-  return issue(describe("all_reduce", count, dtype), [&](Library& nccl, Library::Comm* comm) {
-    return nccl.all_reduce(in, out, count, dtype, op, comm, stream_.get());
+  return issue(describe("all_reduce", count, dtype), [&](Library::Comm* comm, void* stream) {
+    return library_.all_reduce(in, out, count, dtype, op, comm, stream);
   });
 }
 
 Work NcclCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
   expect_root(root, size_);
   const Elements sent = moved(count, dtype);
-  return issue(describe("broadcast", count, dtype), [&](Library& nccl, Library::Comm* comm) {
-    return nccl.broadcast(data, sent.count, sent.dtype, root, comm, stream_.get());
+  return issue(describe("broadcast", count, dtype), [&](Library::Comm* comm, void* stream) {
+    return library_.broadcast(data, sent.count, sent.dtype, root, comm, stream);
   });
 }
 
+/// Needs no memory on the device: this rank's operations are complete, then the ranks meet.
 void NcclCommunicator::barrier() {
-  issue("barrier", [&](Library& nccl, Library::Comm* comm) {
-    return nccl.all_reduce(word_.get(), word_.get(), 1, DType::u8, ReduceOp::max, comm,
-                           stream_.get());
-  }).wait();
+  operations_->wait_on_host(operations_->stream().record(), "barrier");
+  bootstrap_->barrier();
 }
 
 std::unique_ptr<SharedRegion> NcclCommunicator::allocate_shared(std::size_t) { return nullptr; }
@@ -119,7 +126,8 @@ std::unique_ptr<SharedRegion> NcclCommunicator::allocate_shared(std::size_t) { r
 std::unique_ptr<EpochBoard> NcclCommunicator::make_epoch_board(std::size_t) { return nullptr; }
 
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
-  return std::make_unique<NcclCommunicator>(library_, bootstrap_->duplicate());
+  return std::make_unique<NcclCommunicator>(library_, bootstrap_->duplicate(),
+                                            operations_->device().shared_from_this());
 }
 
 }  // namespace sherd::comm::nccl

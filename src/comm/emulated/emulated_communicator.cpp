@@ -1,0 +1,116 @@
+#include "comm/emulated/emulated_communicator.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "comm/arguments.hpp"
+#include "comm/shared/shared_communicator.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/base/log.hpp"
+#include "sherd/runtime/emulated_device.hpp"
+
+namespace sherd::comm {
+namespace {
+
+/// Lets ranks that wait for this one in the host's collectives go.
+void let_others_go(Communicator& host) noexcept {
+  if (auto* shared = dynamic_cast<SharedCommunicator*>(&host); shared != nullptr) {
+    give_up(shared->team());
+  }
+}
+
+bool blocks(const Communicator& host) {
+  return host.backend() == "inproc" || host.backend() == "shm";
+}
+
+}  // namespace
+
+EmulatedCommunicator::EmulatedCommunicator(std::unique_ptr<Communicator> host,
+                                           std::shared_ptr<runtime::Device> device)
+    : host_(std::move(host)),
+      bootstrap_(host_->duplicate()),
+      thread_(blocks(*host_) ? std::make_shared<ProgressThread>() : nullptr),
+      operations_(std::make_shared<DeviceOperations>(
+          std::move(device), DeviceOperations::Care{{}, [host = host_] { let_others_go(*host); }})),
+      exceptions_(std::uncaught_exceptions()) {
+  expect(runtime::as_emulated(operations_->stream()) != nullptr,
+         "emulated collectives need an emulated device");
+}
+
+EmulatedCommunicator::~EmulatedCommunicator() {
+  if (std::uncaught_exceptions() > exceptions_) {
+    let_others_go(*host_);
+    return;
+  }
+  try {
+    operations_->wait_on_host(operations_->stream().record(), "the end of a communicator");
+  } catch (const std::exception& failure) {
+    log::warning(std::string("an operation was not finished: ") + failure.what());
+  }
+}
+
+Work EmulatedCommunicator::issue(std::string what, std::function<Work()> collective) {
+  auto* stream = runtime::as_emulated(operations_->stream());
+  return operations_->issue(std::move(what), [&] {
+    if (thread_ != nullptr) {
+      auto ticket = std::make_shared<std::shared_ptr<Ticket>>();
+      stream->run_polled(
+          [ticket, thread = thread_, collective = std::move(collective)] {
+            *ticket = thread->submit(collective);
+          },
+          [ticket, host = host_] {
+            if ((*ticket)->done.epoch.load(std::memory_order_acquire) == 0) {
+              return false;
+            }
+            if ((*ticket)->error != nullptr) {
+              std::rethrow_exception((*ticket)->error);
+            }
+            return true;
+          });
+      return;
+    }
+    auto work = std::make_shared<Work>();
+    stream->run_polled(
+        [work, host = host_, collective = std::move(collective)] { *work = collective(); },
+        [work] { return work->test(); });
+  });
+}
+
+Work EmulatedCommunicator::all_gather(const void* shard, void* full, std::size_t count,
+                                      DType dtype) {
+  return issue(describe("all_gather", count, dtype),
+               [=, host = host_.get()] { return host->all_gather(shard, full, count, dtype); });
+}
+
+Work EmulatedCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count,
+                                          DType dtype, ReduceOp op) {
+  expect_reducible(dtype);
+  return issue(describe("reduce_scatter", count, dtype), [=, host = host_.get()] {
+    return host->reduce_scatter(full, shard, count, dtype, op);
+  });
+}
+
+Work EmulatedCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
+                                      ReduceOp op) {
+  expect_reducible(dtype);
+  return issue(describe("all_reduce", count, dtype),
+               [=, host = host_.get()] { return host->all_reduce(in, out, count, dtype, op); });
+}
+
+Work EmulatedCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
+  expect_root(root, size());
+  return issue(describe("broadcast", count, dtype),
+               [=, host = host_.get()] { return host->broadcast(data, count, dtype, root); });
+}
+
+void EmulatedCommunicator::barrier() {
+  operations_->wait_on_host(operations_->stream().record(), "barrier");
+  bootstrap_->barrier();
+}
+
+std::unique_ptr<Communicator> EmulatedCommunicator::duplicate() {
+  return std::make_unique<EmulatedCommunicator>(bootstrap_->duplicate(),
+                                                operations_->device().shared_from_this());
+}
+
+}  // namespace sherd::comm

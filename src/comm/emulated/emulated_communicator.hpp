@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/device/device_operations.hpp"
+#include "comm/progress/progress_thread.hpp"
+#include "sherd/comm/communicator.hpp"
+
+namespace sherd::comm {
+
+/// Collectives on the memory of an emulated device, done by a communicator on host memory when
+/// their turn in the stream comes. Where that one blocks (ranks that share memory), a thread of
+/// this communicator's own waits: the ranks' streams need not come to it at the same time, nor in
+/// the same order as to others.
+class EmulatedCommunicator final : public Communicator, public DeviceBased {
+ public:
+  EmulatedCommunicator(std::unique_ptr<Communicator> host, std::shared_ptr<runtime::Device> device);
+  /// Blocks until all operations are complete, or gives them up while an exception is on its way.
+  ~EmulatedCommunicator() override;
+
+  [[nodiscard]] int rank() const noexcept override { return host_->rank(); }
+  [[nodiscard]] int size() const noexcept override { return host_->size(); }
+  [[nodiscard]] std::string_view backend() const noexcept override { return "emulated"; }
+
+  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override;
+  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
+                      ReduceOp op) override;
+  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
+  Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
+  void barrier() override;
+  [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t) override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t) override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
+  [[nodiscard]] DeviceOperations& operations() noexcept override { return *operations_; }
+
+ private:
+  [[nodiscard]] Work issue(std::string what, std::function<Work()> collective);
+
+  std::shared_ptr<Communicator> host_;
+  std::shared_ptr<Communicator> bootstrap_;  // for duplicate(): the other may be busy
+  std::shared_ptr<ProgressThread> thread_;   // null: the host's operations do not block
+  std::shared_ptr<DeviceOperations> operations_;
+  int exceptions_;  // in flight when this was made
+};
+
+}  // namespace sherd::comm
