@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "sherd/base/error.hpp"
 #include "sherd/tensor/tensor.hpp"
 #include "tensor/kernel/arguments.hpp"
@@ -15,19 +13,18 @@ void convert(const Tensor& from, const Tensor& to) {
     throw ArgumentError(fmt::format("convert from {} to {} elements", from.numel(), to.numel()));
   }
   if (from.dtype() == to.dtype()) {
-    if (from.nbytes() > 0) {
-      std::memmove(to.raw(), from.raw(), from.nbytes());
-    }
+    copy(from, to);
     return;
   }
   if (!is_floating(from.dtype()) || !is_floating(to.dtype())) {
     throw ArgumentError(fmt::format("convert from {} to {} (only floating types are converted)",
                                     to_string(from.dtype()), to_string(to.dtype())));
   }
+  runtime::Device* device = kernel::device_of({&from, &to}, "convert");
   kernel::visit_dtype(from.dtype(), "convert", [&]<class From>(From) {
     kernel::visit_dtype(to.dtype(), "convert", [&]<class To>(To) {
       const kernel::Convert<From, To> body{from.data<From>(), to.data<To>()};
-      kernel::launch_host(body, 0, from.numel());
+      kernel::launch_at(device, "sherd::convert", body, from.numel());
     });
   });
 }
@@ -36,7 +33,7 @@ Tensor to_dtype(const Tensor& from, DType dtype) {
   if (from.is_meta()) {
     return Tensor::meta(from.shape(), dtype);
   }
-  const Tensor to = Tensor::empty(from.shape(), dtype);
+  const Tensor to = Tensor::empty(from.shape(), dtype, from.where());
   convert(from, to);
   return to;
 }

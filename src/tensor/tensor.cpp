@@ -6,7 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "sherd/base/error.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/runtime/device.hpp"
 
 namespace sherd {
 namespace {
@@ -34,14 +35,14 @@ Tensor Tensor::meta(Shape shape, DType dtype) {
   return tensor;
 }
 
-Tensor Tensor::empty(Shape shape, DType dtype) {
+Tensor Tensor::empty(Shape shape, DType dtype, MemoryKind where) {
   Tensor tensor = meta(std::move(shape), dtype);
-  tensor.storage_ = Storage::allocate(tensor.nbytes());
+  tensor.storage_ = Storage::allocate(tensor.nbytes(), where);
   return tensor;
 }
 
-Tensor Tensor::zeros(Shape shape, DType dtype) {
-  Tensor tensor = empty(std::move(shape), dtype);
+Tensor Tensor::zeros(Shape shape, DType dtype, MemoryKind where) {
+  Tensor tensor = empty(std::move(shape), dtype, where);
   tensor.fill_zero();
   return tensor;
 }
@@ -95,14 +96,25 @@ Tensor Tensor::clone() const {
   if (!storage_) {
     return *this;
   }
-  Tensor copy = empty(shape_, dtype_);
-  std::memcpy(copy.raw(), raw(), nbytes());
-  return copy;
+  Tensor result = empty(shape_, dtype_, where());
+  copy(*this, result);
+  return result;
 }
 
 void Tensor::fill_zero() const {
-  if (nbytes() > 0 && storage_) {
+  if (nbytes() == 0 || !storage_) {
+    return;
+  }
+  if (is_on_device()) {
+    device()->compute_stream().fill_zero(raw(), nbytes());
+  } else {
     std::memset(raw(), 0, nbytes());
+  }
+}
+
+void Tensor::require_host() const {
+  if (is_on_device()) {
+    throw ArgumentError("elements of a device tensor asked for on the host. Try: to_host()");
   }
 }
 
@@ -115,6 +127,48 @@ void Tensor::require_dtype(DType wanted) const {
     throw ArgumentError(fmt::format("{} data asked from a tensor of {}. Try: to_dtype()",
                                     to_string(wanted), to_string(dtype_)));
   }
+}
+
+void copy(const Tensor& from, const Tensor& to) {
+  expect(from.defined() && to.defined() && !from.is_meta() && !to.is_meta(),
+         "copy: a tensor without memory");
+  expect(from.numel() == to.numel() && from.dtype() == to.dtype(),
+         "copy between tensors of different length or dtype. Try: convert()");
+  if (from.nbytes() == 0) {
+    return;
+  }
+  if (!from.is_on_device() && !to.is_on_device()) {
+    std::memmove(to.raw(), from.raw(), from.nbytes());
+    return;
+  }
+  runtime::Device* device = from.is_on_device() ? from.device() : to.device();
+  runtime::Stream& stream = device->compute_stream();
+  if (from.where() == MemoryKind::host) {
+    stream.upload(to.raw(), from.raw(), from.nbytes());
+    return;
+  }
+  stream.copy(to.raw(), from.raw(), from.nbytes());
+  if (to.where() == MemoryKind::host) {
+    stream.synchronize();
+  }
+}
+
+Tensor to_device(const Tensor& from) {
+  if (from.is_on_device() || from.is_meta() || !from.defined()) {
+    return from;
+  }
+  Tensor to = Tensor::empty(from.shape(), from.dtype(), MemoryKind::device);
+  copy(from, to);
+  return to;
+}
+
+Tensor to_host(const Tensor& from) {
+  if (!from.is_on_device()) {
+    return from;
+  }
+  Tensor to = Tensor::empty(from.shape(), from.dtype());
+  copy(from, to);
+  return to;
 }
 
 }  // namespace sherd

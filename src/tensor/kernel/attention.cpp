@@ -29,8 +29,12 @@ AttentionShape require_attention(const Tensor& q, const Tensor& k, const Tensor&
   return shape;
 }
 
-/// bf16 products where the CPU has them.
-DType operand_dtype() { return is_native(DType::bf16, DType::f32) ? DType::bf16 : DType::f32; }
+/// bf16 products where the processor has them.
+DType operand_dtype(runtime::Device* device) {
+  const bool on_gpu =
+      device != nullptr && runtime::as_emulated(device->compute_stream()) == nullptr;
+  return on_gpu || is_native(DType::bf16, DType::f32) ? DType::bf16 : DType::f32;
+}
 
 double score_scale(const AttentionShape& shape) {
   return shape.head_dim > 0 ? 1.0 / std::sqrt(static_cast<double>(shape.head_dim)) : 1.0;
@@ -38,38 +42,38 @@ double score_scale(const AttentionShape& shape) {
 
 /// f64, and what has no elements to multiply, runs row by row on the host too.
 template <class T>
-bool runs_blocked(const AttentionShape& shape, Path path) {
-  return !std::is_same_v<T, double> && path != Path::kokkos && shape.head_dim > 0 &&
-         shape.batch * shape.heads * shape.seq > 0;
+bool runs_blocked(const AttentionShape& shape, runtime::Device* device, Path path) {
+  return !std::is_same_v<T, double> && (device != nullptr || path != Path::kokkos) &&
+         shape.head_dim > 0 && shape.batch * shape.heads * shape.seq > 0;
 }
 
 template <class T>
-void forward(const AttentionForwardRows<T>& rows, Path path) {
-  if (runs_blocked<T>(rows.shape, path)) {
+void forward(const AttentionForwardRows<T>& rows, runtime::Device* device, Path path) {
+  if (runs_blocked<T>(rows.shape, device, path)) {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
-      return attention_forward_blocked(rows);
+      return attention_forward_blocked(rows, device);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
-      return attention_forward_blocked(rows, operand_dtype());
+      return attention_forward_blocked(rows, operand_dtype(device), device);
     }
   }
   launch("sherd::attention_forward", rows, rows.shape.batch * rows.shape.heads * rows.shape.seq,
-         path);
+         device, path);
 }
 
 template <class T>
-void backward(const AttentionBackwardArguments<T>& a, Path path) {
+void backward(const AttentionBackwardArguments<T>& a, runtime::Device* device, Path path) {
   const AttentionShape& shape = a.in.shape;
-  if (runs_blocked<T>(shape, path)) {
+  if (runs_blocked<T>(shape, device, path)) {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
-      return attention_backward_blocked(a);
+      return attention_backward_blocked(a, device);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
-      return attention_backward_blocked(a, operand_dtype());
+      return attention_backward_blocked(a, operand_dtype(device), device);
     }
   }
   launch("sherd::attention_backward_query", AttentionBackwardQuery<T>{a.in, a.dq},
-         shape.batch * shape.heads * shape.seq, path);
+         shape.batch * shape.heads * shape.seq, device, path);
   launch("sherd::attention_backward_key_value", AttentionBackwardKeyValue<T>{a.in, a.dk, a.dv},
-         shape.batch * shape.kv_heads * shape.seq, path);
+         shape.batch * shape.kv_heads * shape.seq, device, path);
 }
 
 }  // namespace
@@ -77,11 +81,12 @@ void backward(const AttentionBackwardArguments<T>& a, Path path) {
 void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
                        const Tensor& lse, Path path) {
   const AttentionShape shape = require_attention(q, k, v, out, lse);
+  runtime::Device* device = device_of({&q, &k, &v, &out, &lse}, "attention_forward");
   visit_dtype(q.dtype(), "attention_forward", [&]<class T>(T) {
     using A = Compute<T>;
     forward(AttentionForwardRows<T>{shape, static_cast<A>(score_scale(shape)), q.data<T>(),
                                     k.data<T>(), v.data<T>(), out.data<T>(), lse.data<A>()},
-            path);
+            device, path);
   });
 }
 
@@ -93,13 +98,16 @@ void attention_backward(const Tensor& q, const Tensor& k, const Tensor& v, const
   require_like(dq, q.shape(), q.dtype(), "attention_backward: dq");
   require_like(dk, k.shape(), q.dtype(), "attention_backward: dk");
   require_like(dv, v.shape(), q.dtype(), "attention_backward: dv");
+  runtime::Device* device =
+      device_of({&q, &k, &v, &out, &lse, &dout, &dq, &dk, &dv}, "attention_backward");
   visit_dtype(q.dtype(), "attention_backward", [&]<class T>(T) {
     using A = Compute<T>;
     const AttentionGradients<T> in{shape,         static_cast<A>(score_scale(shape)),
                                    q.data<T>(),   k.data<T>(),
                                    v.data<T>(),   out.data<T>(),
                                    lse.data<A>(), dout.data<T>()};
-    backward(AttentionBackwardArguments<T>{in, dq.data<T>(), dk.data<T>(), dv.data<T>()}, path);
+    backward(AttentionBackwardArguments<T>{in, dq.data<T>(), dk.data<T>(), dv.data<T>()}, device,
+             path);
   });
 }
 

@@ -8,22 +8,23 @@ namespace {
 template <class T, class G>
 class Backward {
  public:
-  explicit Backward(const AttentionBackwardArguments<T>& arguments)
-      : a_(arguments),
+  Backward(const AttentionBackwardArguments<T>& arguments, runtime::Device* device)
+      : device_(device),
+        a_(arguments),
         shape_(arguments.in.shape),
         tile_(shape_.seq * shape_.head_dim),
-        block_(std::min(kAttentionBlock, shape_.seq)),
-        q_(tile_),
-        k_(tile_),
-        v_(tile_),
-        dout_(tile_),
-        delta_(shape_.seq),
-        scores_(block_ * shape_.seq),
-        dprobabilities_(block_ * shape_.seq),
-        narrow_(std::is_same_v<G, float> ? 0 : 2 * block_ * shape_.seq),
-        dq_(tile_),
-        dk_(tile_),
-        dv_(tile_) {}
+        block_(std::min(attention_block(device), shape_.seq)),
+        q_(tile_, device),
+        k_(tile_, device),
+        v_(tile_, device),
+        dout_(tile_, device),
+        delta_(shape_.seq, device),
+        scores_(block_ * shape_.seq, device),
+        dprobabilities_(block_ * shape_.seq, device),
+        narrow_(std::is_same_v<G, float> ? 0 : 2 * block_ * shape_.seq, device),
+        dq_(tile_, device),
+        dk_(tile_, device),
+        dv_(tile_, device) {}
 
   void run() {
     const std::int64_t group = shape_.heads / shape_.kv_heads;
@@ -44,7 +45,7 @@ class Backward {
 
  private:
   void put(const float* tile, T* to) const {
-    launch_host(GatherRows<float, T>{tile, to, tile_, tile_}, 0, 1);
+    launch_at(device_, "sherd::attention_backward", Convert<float, T>{tile, to}, tile_);
   }
 
   void head(std::int64_t bh, bool add_to_key_value) {
@@ -52,8 +53,10 @@ class Backward {
     const T* dout = a_.in.dout + shape_.unpacked(bh, 0);
     const T* out = a_.in.out + shape_.unpacked(bh, 0);
     queries_ = q_.of(a_.in.q + bh * tile_);
-    launch_host(GatherRows<T, G>{dout, dout_.data(), stride, shape_.head_dim}, 0, shape_.seq);
-    launch_host(DotRows<T>{dout, out, delta_.data(), stride, shape_.head_dim}, 0, shape_.seq);
+    launch_at(device_, "sherd::attention_backward",
+              GatherRows<T, G>{dout, dout_.data(), stride, shape_.head_dim}, shape_.seq);
+    launch_at(device_, "sherd::attention_backward",
+              DotRows<T>{dout, out, delta_.data(), stride, shape_.head_dim}, shape_.seq);
     for (std::int64_t first = 0; first < shape_.seq; first += block_) {
       block(bh, first, std::min(block_, shape_.seq - first), add_to_key_value);
     }
@@ -66,19 +69,22 @@ class Backward {
     const std::int64_t at = first * dim;
     const G* queries = queries_ + at;
     const G* dout = dout_.data() + at;
-    tile_product(rows, width, dim, keys_ + at, false, queries, true, scores_.data());
-    tile_product<G>(rows, width, dim, values_ + at, false, dout, true, dprobabilities_.data());
+    tile_product(device_, rows, width, dim, keys_ + at, false, queries, true, scores_.data());
+    tile_product<G>(device_, rows, width, dim, values_ + at, false, dout, true,
+                    dprobabilities_.data());
     G* probabilities = scores_as_operand(rows * width, scores_, 0);
     G* dscores = scores_as_operand(rows * width, dprobabilities_, 1);
-    launch_host(SoftmaxGradientRows<G>{scores_.data(), dprobabilities_.data(), probabilities,
-                                       dscores, a_.in.lse + bh * shape_.seq + first,
-                                       delta_.data() + first, width, a_.in.scale},
-                0, rows);
-    tile_product<G>(rows, dim, width, probabilities, false, dout, false, dv_.data() + at,
+    launch_at(device_, "sherd::attention_backward",
+              SoftmaxGradientRows<G>{scores_.data(), dprobabilities_.data(), probabilities, dscores,
+                                     a_.in.lse + bh * shape_.seq + first, delta_.data() + first,
+                                     width, a_.in.scale},
+              rows);
+    tile_product<G>(device_, rows, dim, width, probabilities, false, dout, false, dv_.data() + at,
                     add_to_key_value);
-    tile_product<G>(rows, dim, width, dscores, false, queries, false, dk_.data() + at,
+    tile_product<G>(device_, rows, dim, width, dscores, false, queries, false, dk_.data() + at,
                     add_to_key_value);
-    tile_product<G>(width, dim, rows, dscores, true, keys_ + at, false, dq_.data() + at, first > 0);
+    tile_product<G>(device_, width, dim, rows, dscores, true, keys_ + at, false, dq_.data() + at,
+                    first > 0);
   }
 
   /// Where the softmax leaves its result: over its input for f32, in memory of its own otherwise.
@@ -94,6 +100,7 @@ class Backward {
     }
   }
 
+  runtime::Device* device_;
   AttentionBackwardArguments<T> a_;
   AttentionShape shape_;
   std::int64_t tile_;
@@ -110,21 +117,23 @@ class Backward {
 
 }  // namespace
 
-void attention_backward_blocked(const AttentionBackwardArguments<float>& arguments) {
-  Backward<float, float>(arguments).run();
+void attention_backward_blocked(const AttentionBackwardArguments<float>& arguments,
+                                runtime::Device* device) {
+  Backward<float, float>(arguments, device).run();
 }
 
 void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& arguments,
-                                DType operands) {
+                                DType operands, runtime::Device* device) {
   if (operands == DType::bf16) {
-    Backward<BFloat16, BFloat16>(arguments).run();
+    Backward<BFloat16, BFloat16>(arguments, device).run();
   } else {
-    Backward<BFloat16, float>(arguments).run();
+    Backward<BFloat16, float>(arguments, device).run();
   }
 }
 
-void attention_backward_blocked(const AttentionBackwardArguments<Float16>& arguments) {
-  Backward<Float16, float>(arguments).run();
+void attention_backward_blocked(const AttentionBackwardArguments<Float16>& arguments,
+                                runtime::Device* device) {
+  Backward<Float16, float>(arguments, device).run();
 }
 
 }  // namespace sherd::kernel

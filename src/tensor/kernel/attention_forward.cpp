@@ -8,17 +8,18 @@ namespace {
 template <class T, class G>
 class Forward {
  public:
-  explicit Forward(const AttentionForwardArguments<T>& arguments)
-      : a_(arguments),
+  Forward(const AttentionForwardArguments<T>& arguments, runtime::Device* device)
+      : device_(device),
+        a_(arguments),
         tile_(a_.shape.seq * a_.shape.head_dim),
-        block_(std::min(kAttentionBlock, a_.shape.seq)),
-        q_(tile_),
-        k_(tile_),
-        v_(tile_),
-        scores_(block_ * a_.shape.seq),
-        probabilities_(std::is_same_v<G, float> ? 0 : block_ * a_.shape.seq),
-        rows_(block_ * a_.shape.head_dim),
-        inv_sum_(block_) {}
+        block_(std::min(attention_block(device), a_.shape.seq)),
+        q_(tile_, device),
+        k_(tile_, device),
+        v_(tile_, device),
+        scores_(block_ * a_.shape.seq, device),
+        probabilities_(std::is_same_v<G, float> ? 0 : block_ * a_.shape.seq, device),
+        rows_(block_ * a_.shape.head_dim, device),
+        inv_sum_(block_, device) {}
 
   void run() {
     const std::int64_t group = a_.shape.heads / a_.shape.kv_heads;
@@ -39,15 +40,19 @@ class Forward {
   void block(std::int64_t bh, std::int64_t first, std::int64_t rows) {
     const std::int64_t dim = a_.shape.head_dim;
     const std::int64_t width = first + rows;
-    tile_product(rows, width, dim, queries_ + first * dim, false, keys_, true, scores_.data());
-    launch_host(SoftmaxRows<G>{scores_.data(), probabilities(), inv_sum_.data(),
-                               a_.lse + bh * a_.shape.seq + first, width, first + 1, a_.scale},
-                0, rows);
-    tile_product<G>(rows, dim, width, probabilities(), false, values_, false, rows_.data());
-    launch_host(
+    tile_product(device_, rows, width, dim, queries_ + first * dim, false, keys_, true,
+                 scores_.data());
+    launch_at(device_, "sherd::attention_forward",
+              SoftmaxRows<G>{scores_.data(), probabilities(), inv_sum_.data(),
+                             a_.lse + bh * a_.shape.seq + first, width, first + 1, a_.scale},
+              rows);
+    tile_product<G>(device_, rows, dim, width, probabilities(), false, values_, false,
+                    rows_.data());
+    launch_at(
+        device_, "sherd::attention_forward",
         ScatterScaledRows<T>{rows_.data(), inv_sum_.data(), a_.out + a_.shape.unpacked(bh, first),
                              a_.shape.heads * dim, dim},
-        0, rows);
+        rows);
   }
   [[nodiscard]] G* probabilities() const {
     if constexpr (std::is_same_v<G, float>) {
@@ -57,6 +62,7 @@ class Forward {
     }
   }
 
+  runtime::Device* device_;
   AttentionForwardArguments<T> a_;
   std::int64_t tile_;
   std::int64_t block_;
@@ -71,21 +77,23 @@ class Forward {
 
 }  // namespace
 
-void attention_forward_blocked(const AttentionForwardArguments<float>& arguments) {
-  Forward<float, float>(arguments).run();
+void attention_forward_blocked(const AttentionForwardArguments<float>& arguments,
+                               runtime::Device* device) {
+  Forward<float, float>(arguments, device).run();
 }
 
-void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments,
-                               DType operands) {
+void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments, DType operands,
+                               runtime::Device* device) {
   if (operands == DType::bf16) {
-    Forward<BFloat16, BFloat16>(arguments).run();
+    Forward<BFloat16, BFloat16>(arguments, device).run();
   } else {
-    Forward<BFloat16, float>(arguments).run();
+    Forward<BFloat16, float>(arguments, device).run();
   }
 }
 
-void attention_forward_blocked(const AttentionForwardArguments<Float16>& arguments) {
-  Forward<Float16, float>(arguments).run();
+void attention_forward_blocked(const AttentionForwardArguments<Float16>& arguments,
+                               runtime::Device* device) {
+  Forward<Float16, float>(arguments, device).run();
 }
 
 }  // namespace sherd::kernel

@@ -3,41 +3,52 @@
 #include <algorithm>
 
 #include "tensor/kernel/body/attention_softmax.hpp"
+#include "tensor/kernel/body/convert.hpp"
 #include "tensor/kernel/launch.hpp"
 #include "tensor/kernel/product.hpp"
 #include "tensor/kernel/scratch.hpp"
 
 namespace sherd::kernel {
 
-/// Rows of queries (forward) or keys (backward) that a block of scores has.
-inline constexpr std::int64_t kAttentionBlock = 64;
+/// Rows of queries (forward) or keys (backward) that a block of scores has: on the host what the
+/// caches hold, on a GPU enough to fill it. An emulated device does what the host does.
+inline std::int64_t attention_block(runtime::Device* device) {
+  constexpr std::int64_t kHostBlock = 64;
+  constexpr std::int64_t kDeviceBlock = 1024;
+  return device == nullptr || runtime::as_emulated(device->compute_stream()) != nullptr
+             ? kHostBlock
+             : kDeviceBlock;
+}
 
 /// The [seq, head_dim] tile of one head as a product operand of type G: the tensor's own memory
 /// where the types agree, a converted copy otherwise.
 template <class T, class G>
 class HeadTile {
  public:
-  explicit HeadTile(std::int64_t numel) : copy_(std::is_same_v<T, G> ? 0 : numel), numel_(numel) {}
+  HeadTile(std::int64_t numel, runtime::Device* device)
+      : device_(device), copy_(std::is_same_v<T, G> ? 0 : numel, device), numel_(numel) {}
 
   const G* of(const T* head) {
     if constexpr (std::is_same_v<T, G>) {
       return head;
     } else {
-      launch_host(GatherRows<T, G>{head, copy_.data(), numel_, numel_}, 0, 1);
+      launch_at(device_, "sherd::convert", Convert<T, G>{head, copy_.data()}, numel_);
       return copy_.data();
     }
   }
 
  private:
+  runtime::Device* device_;
   Scratch<G> copy_;
   std::int64_t numel_;
 };
 
 /// c[m, n] (+)= op(a) op(b) on dense tiles, in f32.
 template <class G>
-void tile_product(std::int64_t m, std::int64_t n, std::int64_t k, const G* a, bool trans_a,
-                  const G* b, bool trans_b, float* c, bool accumulate = false) {
-  multiply({m, n, k, dtype_of<G>, DType::f32, trans_a, trans_b, accumulate}, a, b, c);
+void tile_product(runtime::Device* device, std::int64_t m, std::int64_t n, std::int64_t k,
+                  const G* a, bool trans_a, const G* b, bool trans_b, float* c,
+                  bool accumulate = false) {
+  multiply_at(device, {m, n, k, dtype_of<G>, DType::f32, trans_a, trans_b, accumulate}, a, b, c);
 }
 
 }  // namespace sherd::kernel

@@ -2,34 +2,32 @@
 
 #include "sherd/tensor/kernel/optimizer.hpp"
 #include "tensor/kernel/body/grad_stats.hpp"
-#include "tensor/kernel/scratch.hpp"
 
 namespace sherd::kernel {
 
-/// Memory for the statistics of every block of `numel` elements, and their sum in order.
+/// Memory for the statistics of every block of `numel` elements, beside the elements.
 class BlockResults {
  public:
-  explicit BlockResults(std::int64_t numel)
-      : numel_(numel), squares_(stats_blocks(numel)), nonfinite_(stats_blocks(numel)) {}
+  BlockResults(std::int64_t numel, MemoryKind where)
+      : numel_(numel),
+        squares_(Tensor::empty(Shape{stats_blocks(numel)}, DType::f64, where)),
+        nonfinite_(Tensor::empty(Shape{stats_blocks(numel)}, DType::i64, where)) {}
 
   template <class T>
   [[nodiscard]] BlockStats<T> body(const T* values) const {
-    return {values, numel_, squares_.data(), nonfinite_.data()};
+    return {values, numel_, squares_.data<double>(), nonfinite_.data<std::int64_t>()};
   }
   [[nodiscard]] std::int64_t blocks() const noexcept { return stats_blocks(numel_); }
-  [[nodiscard]] GradStats total() const {
-    GradStats stats;
-    for (std::int64_t i = 0; i < blocks(); ++i) {
-      stats.sum_of_squares += squares_.data()[i];
-      stats.nonfinite += nonfinite_.data()[i];
-    }
-    return stats;
-  }
+  /// Once the work that writes them is issued.
+  [[nodiscard]] PendingStats pending() const;
 
  private:
   std::int64_t numel_;
-  Scratch<double> squares_;
-  Scratch<std::int64_t> nonfinite_;
+  Tensor squares_;
+  Tensor nonfinite_;
 };
+
+/// A copy in pinned memory, there when the compute stream is past it.
+[[nodiscard]] Tensor on_its_way_to_host(const Tensor& tensor);
 
 }  // namespace sherd::kernel

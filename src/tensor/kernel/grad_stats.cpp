@@ -21,46 +21,76 @@ auto visit_norm(NormKind kind, F&& f) {
 }
 
 template <class Sum, class T>
-double power_sum(const T* values, std::int64_t numel) {
-  const std::int64_t blocks = stats_blocks(numel);
-  const Scratch<double> sums(blocks);
-  launch_host(BlockSums<Sum, T>{values, numel, sums.data()}, 0, blocks);
+double power_sum(const Tensor& grad, runtime::Device* device) {
+  const std::int64_t blocks = stats_blocks(grad.numel());
+  const Tensor sums = Tensor::empty(Shape{blocks}, DType::f64, grad.where());
+  const BlockSums<Sum, T> body{grad.data<T>(), grad.numel(), sums.data<double>()};
+  launch_at(device, "sherd::grad_power_sum", body, blocks);
   double total = 0;
-  for (std::int64_t i = 0; i < blocks; ++i) {
-    total = Sum::merge(total, sums.data()[i]);
+  const Tensor read = to_host(sums);
+  for (const double sum : read.span<double>()) {
+    total = Sum::merge(total, sum);
   }
   return total;
 }
 
+template <class T>
+Tensor look_through(const Tensor& values, runtime::Device* device) {
+  const std::int64_t blocks = stats_blocks(values.numel());
+  const Tensor found = Tensor::empty(Shape{blocks}, DType::i64, values.where());
+  const FirstNonfinite<T> body{values.data<T>(), values.numel(), found.data<std::int64_t>()};
+  launch_at(device, "sherd::first_nonfinite", body, blocks);
+  return found;
+}
+
 }  // namespace
 
-GradStats grad_stats(const Tensor& grad) {
+PendingStats begin_grad_stats(const Tensor& grad) {
   require_memory({&grad}, "grad_stats");
-  const BlockResults results(grad.numel());
+  runtime::Device* device = device_of({&grad}, "grad_stats");
+  const BlockResults results(grad.numel(), grad.where());
   visit_dtype(grad.dtype(), "grad_stats", [&]<class T>(T) {
-    launch_host(results.body(static_cast<const T*>(grad.data<T>())), 0, results.blocks());
+    launch_at(device, "sherd::grad_stats", results.body(static_cast<const T*>(grad.data<T>())),
+              results.blocks());
   });
-  return results.total();
+  return results.pending();
 }
+
+GradStats grad_stats(const Tensor& grad) { return begin_grad_stats(grad).read(); }
 
 double grad_power_sum(const Tensor& grad, NormKind kind) {
   require_memory({&grad}, "grad_power_sum");
+  runtime::Device* device = device_of({&grad}, "grad_power_sum");
   double result = 0;
   visit_dtype(grad.dtype(), "grad_power_sum", [&]<class T>(T) {
-    result = visit_norm(
-        kind, [&]<class Sum>(Sum) { return power_sum<Sum, T>(grad.data<T>(), grad.numel()); });
+    result = visit_norm(kind, [&]<class Sum>(Sum) { return power_sum<Sum, T>(grad, device); });
   });
   return result;
 }
 
-std::int64_t first_nonfinite(const Tensor& values) {
+PendingIndex begin_first_nonfinite(const Tensor& values) {
   require_memory({&values}, "first_nonfinite");
-  std::int64_t index = -1;
-  visit_dtype(values.dtype(), "first_nonfinite", [&]<class T>(T) {
-    launch_host(FirstNonfinite<T>{values.data<T>(), values.numel(), &index}, 0,
-                stats_blocks(values.numel()));
-  });
+  runtime::Device* device = device_of({&values}, "first_nonfinite");
+  PendingIndex index;
+  visit_dtype(values.dtype(), "first_nonfinite",
+              [&]<class T>(T) { index.found_ = look_through<T>(values, device); });
+  if (device != nullptr) {
+    index.found_ = on_its_way_to_host(index.found_);
+    index.written_ = device->compute_stream().record();
+  }
   return index;
 }
+
+std::int64_t PendingIndex::read() const {
+  written_.synchronize();
+  for (const std::int64_t index : found_.span<std::int64_t>()) {
+    if (index >= 0) {
+      return index;
+    }
+  }
+  return -1;
+}
+
+std::int64_t first_nonfinite(const Tensor& values) { return begin_first_nonfinite(values).read(); }
 
 }  // namespace sherd::kernel

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "sherd/runtime/emulated_device.hpp"
 #include "sherd/tensor/kernel/path.hpp"
 #include "tensor/kernel/inline.hpp"
 #include "tensor/kernel/isa.hpp"
@@ -11,7 +12,8 @@
 //   static constexpr std::int64_t grain                           (items of one parallel iteration)
 // Items are independent of each other. The host driver compiles the body for three instruction sets
 // and picks one at run time; the attribute is on the driver alone, so no function that other files
-// could share is ever compiled for more than the baseline.
+// could share is ever compiled for more than the baseline. On a GPU every item is a thread; on an
+// emulated device the host driver runs in stream order.
 
 namespace sherd::kernel {
 
@@ -52,15 +54,45 @@ void launch_host(const Body& body, std::int64_t begin, std::int64_t end) {
 template <class Body>
 void launch_kokkos(const char* label, const Body& body, std::int64_t count);
 
+/// The same over single items on a CUDA stream, without waiting. Instantiated in cuda/, where
+/// Kokkos has CUDA.
 template <class Body>
-void launch(const char* label, const Body& body, std::int64_t count, Path path) {
+void launch_cuda(const char* label, const Body& body, std::int64_t count, void* stream);
+
+template <class Body>
+void launch_device(runtime::Device& device, [[maybe_unused]] const char* label, const Body& body,
+                   std::int64_t count) {
+  runtime::Stream& stream = device.compute_stream();
+  if (runtime::EmulatedStream* emulated = runtime::as_emulated(stream); emulated != nullptr) {
+    emulated->execute([body, count] { launch_host(body, 0, count); });
+    return;
+  }
+#if defined(SHERD_KOKKOS_CUDA)
+  launch_cuda(label, body, count, stream.native());
+#endif
+}
+
+/// Runs the items where the operands are: on the host when `device` is null.
+template <class Body>
+void launch_at(runtime::Device* device, const char* label, const Body& body, std::int64_t count) {
   if (count <= 0) {
     return;
   }
-  if (path == Path::kokkos) {
-    launch_kokkos(label, body, count);
+  if (device != nullptr) {
+    launch_device(*device, label, body, count);
   } else {
     launch_host(body, 0, count);
+  }
+}
+
+/// launch_at(), or on the host through Kokkos if `path` says so.
+template <class Body>
+void launch(const char* label, const Body& body, std::int64_t count, runtime::Device* device,
+            Path path) {
+  if (device == nullptr && path == Path::kokkos && count > 0) {
+    launch_kokkos(label, body, count);
+  } else {
+    launch_at(device, label, body, count);
   }
 }
 

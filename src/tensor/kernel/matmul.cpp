@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tensor/kernel/arguments.hpp"
-#include "tensor/kernel/matmul_f64.hpp"
 #include "tensor/kernel/product.hpp"
 
 namespace sherd::kernel {
@@ -48,6 +47,7 @@ void matmul(const Tensor& a, Transpose trans_a, const Tensor& b, Transpose trans
   if (recording != nullptr) {
     recording->push_back({m, n, k, trans_a, trans_b, write, a, b, c});
   }
+  runtime::Device* device = device_of({&a, &b, &c}, "matmul");
   const bool accumulate = write == Write::accumulate;
   if (m == 0 || n == 0 || k == 0) {
     if (!accumulate) {
@@ -55,11 +55,8 @@ void matmul(const Tensor& a, Transpose trans_a, const Tensor& b, Transpose trans
     }
     return;
   }
-  if (a.dtype() == DType::f64) {
-    matmul_f64({m, n, k, ta, tb, accumulate}, a.data<double>(), b.data<double>(), c.data<double>());
-    return;
-  }
-  multiply({m, n, k, a.dtype(), c.dtype(), ta, tb, accumulate}, a.raw(), b.raw(), c.raw());
+  multiply_at(device, {m, n, k, a.dtype(), c.dtype(), ta, tb, accumulate}, a.raw(), b.raw(),
+              c.raw());
 }
 
 std::vector<MatmulRecord>* record_matmuls(std::vector<MatmulRecord>* into) noexcept {

@@ -6,22 +6,33 @@
 #include "tensor/kernel/arguments.hpp"
 #include "tensor/kernel/body/convert.hpp"
 #include "tensor/kernel/launch.hpp"
+#include "tensor/kernel/scratch.hpp"
 
 namespace sherd::kernel {
 namespace {
 
-constexpr std::int64_t kChunk = 4096;
+/// Elements of a chunk: what stays in a core's cache, and what fills a GPU.
+constexpr std::int64_t kHostChunk = 4096;
+constexpr std::int64_t kDeviceChunk = std::int64_t{1} << 22;
 
 /// A chunk is rounded into a buffer before it goes to the front: there it only covers elements that
 /// have been read.
 template <class T>
-void narrow(const float* from, std::byte* to, std::int64_t count) {
-  T buffer[kChunk];
-  for (std::int64_t first = 0; first < count; first += kChunk) {
-    const std::int64_t width = std::min(kChunk, count - first);
-    launch_host(Convert<float, T>{from + first, buffer}, 0, width);
-    std::memcpy(to, buffer, static_cast<std::size_t>(width) * sizeof(T));
-    to += static_cast<std::size_t>(width) * sizeof(T);
+void narrow(const float* from, std::byte* to, std::int64_t count, runtime::Device* device) {
+  const std::int64_t chunk = device != nullptr ? kDeviceChunk : kHostChunk;
+  T on_stack[kHostChunk];
+  const Scratch<T> on_device(device != nullptr ? std::min(chunk, count) : 0, device);
+  T* const buffer = device != nullptr ? on_device.data() : on_stack;
+  for (std::int64_t first = 0; first < count; first += chunk) {
+    const std::int64_t width = std::min(chunk, count - first);
+    const std::size_t bytes = static_cast<std::size_t>(width) * sizeof(T);
+    launch_at(device, "sherd::convert", Convert<float, T>{from + first, buffer}, width);
+    if (device != nullptr) {
+      device->compute_stream().copy(to, buffer, bytes);
+    } else {
+      std::memcpy(to, buffer, bytes);
+    }
+    to += bytes;
   }
 }
 
@@ -35,12 +46,14 @@ Tensor narrow_in_place(const Tensor& from, DType to) {
     return from;
   }
   expect(to == DType::bf16 || to == DType::f16, "narrow_in_place to bf16, f16 or f32");
+  runtime::Device* device = device_of({&from}, "narrow_in_place");
   if (to == DType::bf16) {
-    narrow<BFloat16>(from.data<float>(), from.raw(), from.numel());
+    narrow<BFloat16>(from.data<float>(), from.raw(), from.numel(), device);
   } else {
-    narrow<Float16>(from.data<float>(), from.raw(), from.numel());
+    narrow<Float16>(from.data<float>(), from.raw(), from.numel(), device);
   }
-  const auto memory = Storage::borrow(from.raw(), from.nbytes(), std::make_shared<Tensor>(from));
+  const auto memory =
+      Storage::borrow(from.raw(), from.nbytes(), std::make_shared<Tensor>(from), from.where());
   return Tensor::view(memory, 0, from.shape(), to);
 }
 

@@ -21,19 +21,6 @@ using dnnl::memory;
 /// shapes, such as generation token by token, stays bounded).
 constexpr std::size_t kMaxKept = 512;
 
-struct Hash {
-  std::size_t operator()(const Product& p) const noexcept {
-    std::size_t hash = 0;
-    for (const std::int64_t part :
-         {p.m, p.n, p.k, p.pad, static_cast<std::int64_t>(p.in), static_cast<std::int64_t>(p.out),
-          std::int64_t{p.trans_a} * 4 + std::int64_t{p.trans_b} * 2 + std::int64_t{p.accumulate}}) {
-      hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15U;
-      hash ^= hash >> 29;
-    }
-    return hash;
-  }
-};
-
 memory::data_type data_type(DType dtype) {
   return dtype == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
@@ -164,7 +151,7 @@ class Context {
 
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
-  std::unordered_map<Product, Multiplication, Hash> kept_;
+  std::unordered_map<Product, Multiplication, ProductHash> kept_;
 };
 
 bool cpu_has(dnnl::cpu_isa isa) noexcept {
@@ -183,6 +170,17 @@ auto translate_errors(const Product& p, F&& f) {
 }
 
 }  // namespace
+
+std::size_t ProductHash::operator()(const Product& p) const noexcept {
+  std::size_t hash = 0;
+  for (const std::int64_t part :
+       {p.m, p.n, p.k, p.pad, static_cast<std::int64_t>(p.in), static_cast<std::int64_t>(p.out),
+        std::int64_t{p.trans_a} * 4 + std::int64_t{p.trans_b} * 2 + std::int64_t{p.accumulate}}) {
+    hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
 
 bool has_bf16() noexcept {
   static const bool has = cpu_has(dnnl::cpu_isa::avx512_core_bf16);

@@ -18,6 +18,10 @@ struct Product {
   friend bool operator==(const Product&, const Product&) = default;
 };
 
+struct ProductHash {
+  std::size_t operator()(const Product& product) const noexcept;
+};
+
 /// Whether this CPU multiplies bf16 in hardware; oneDNN's bf16 products are slow without.
 [[nodiscard]] bool has_bf16() noexcept;
 

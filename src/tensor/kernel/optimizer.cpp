@@ -7,6 +7,7 @@
 #include "tensor/kernel/body/convert.hpp"
 #include "tensor/kernel/body/optimizer.hpp"
 #include "tensor/kernel/launch.hpp"
+#include "tensor/kernel/scratch.hpp"
 
 namespace sherd::kernel {
 namespace {
@@ -32,20 +33,26 @@ void require_state(const Tensor& param, const Tensor& grad,
   }
 }
 
+/// Elements widened at a time: what stays in a core's cache, and what fills a GPU.
+constexpr std::int64_t kHostChunk = 4096;
+constexpr std::int64_t kDeviceChunk = std::int64_t{1} << 24;
+
 /// Calls f(gradient, first element, count) for ranges that make up the whole, in order: for all at
 /// once where the gradient is of the masters' type P, otherwise for chunks that have been widened.
 template <class P, class F>
-void for_each_range(const Tensor& grad, F&& f) {
-  constexpr std::int64_t kChunk = 4096;
+void for_each_range(const Tensor& grad, runtime::Device* device, F&& f) {
+  const std::int64_t chunk = device != nullptr ? kDeviceChunk : kHostChunk;
   visit_dtype(grad.dtype(), "optimizer step", [&]<class G>(G) {
     const G* const from = grad.data<G>();
     if constexpr (std::is_same_v<G, P>) {
       f(from, std::int64_t{0}, grad.numel());
     } else if constexpr (sizeof(G) < sizeof(P)) {
-      P wide[kChunk];
-      for (std::int64_t first = 0; first < grad.numel(); first += kChunk) {
-        const std::int64_t count = std::min(kChunk, grad.numel() - first);
-        launch_host(Convert<G, P>{from + first, wide}, 0, count);
+      P on_stack[kHostChunk];
+      const Scratch<P> on_device(device != nullptr ? std::min(chunk, grad.numel()) : 0, device);
+      P* const wide = device != nullptr ? on_device.data() : on_stack;
+      for (std::int64_t first = 0; first < grad.numel(); first += chunk) {
+        const std::int64_t count = std::min(chunk, grad.numel() - first);
+        launch_at(device, "sherd::convert", Convert<G, P>{from + first, wide}, count);
         f(static_cast<const P*>(wide), first, count);
       }
     }
@@ -83,8 +90,10 @@ void adamw_step(const AdamWParams& params, const Tensor& param, const Tensor& gr
   const auto step = static_cast<double>(params.step);
   const double correction1 = 1.0 - std::pow(params.beta1, step);
   const double correction2 = 1.0 - std::pow(params.beta2, step);
+  runtime::Device* device =
+      device_of({&param, &grad, &exp_avg, &exp_avg_sq, &compute}, "adamw_step");
   visit_types(param, compute, [&]<class P, class C>(P, C* copy) {
-    for_each_range<P>(grad, [&](const P* gradient, std::int64_t first, std::int64_t count) {
+    for_each_range<P>(grad, device, [&](const P* gradient, std::int64_t first, std::int64_t count) {
       const AdamW<P, C> body{param.data<P>() + first,
                              gradient,
                              exp_avg.data<P>() + first,
@@ -99,7 +108,7 @@ void adamw_step(const AdamWParams& params, const Tensor& param, const Tensor& gr
                              static_cast<P>(params.learning_rate / correction1),
                              static_cast<P>(1.0 / std::sqrt(correction2)),
                              static_cast<P>(params.epsilon)};
-      launch("sherd::adamw_step", body, count, path);
+      launch("sherd::adamw_step", body, count, device, path);
     });
   });
 }
@@ -108,8 +117,9 @@ void sgd_step(const SgdParams& params, const Tensor& param, const Tensor& grad,
               const Tensor& momentum_buffer, const Tensor& compute) {
   const bool plain = !momentum_buffer.defined();
   require_state(param, grad, {plain ? &param : &momentum_buffer}, compute);
+  runtime::Device* device = device_of({&param, &grad, &momentum_buffer, &compute}, "sgd_step");
   visit_types(param, compute, [&]<class P, class C>(P, C* copy) {
-    for_each_range<P>(grad, [&](const P* gradient, std::int64_t first, std::int64_t count) {
+    for_each_range<P>(grad, device, [&](const P* gradient, std::int64_t first, std::int64_t count) {
       const Sgd<P, C> body{param.data<P>() + first,
                            gradient,
                            plain ? nullptr : momentum_buffer.data<P>() + first,
@@ -118,7 +128,7 @@ void sgd_step(const SgdParams& params, const Tensor& param, const Tensor& grad,
                            static_cast<P>(params.first_step ? 0.0 : params.momentum),
                            static_cast<P>(params.weight_decay),
                            static_cast<P>(params.grad_scale)};
-      launch_host(body, 0, count);
+      launch_at(device, "sherd::sgd_step", body, count);
     });
   });
 }

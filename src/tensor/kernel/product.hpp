@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sherd/runtime/device.hpp"
 #include "tensor/kernel/onednn_matmul.hpp"
 
 namespace sherd::kernel {
@@ -11,5 +12,10 @@ namespace sherd::kernel {
 /// narrow operands widened to f32 and the result rounded once. f16 is always widened: oneDNN 2.6
 /// has no f16 on CPUs.
 void multiply(const onednn::Product& product, const void* a, const void* b, void* c);
+
+/// A product of any floating types (f64 with f64 alone) where its operands are: on the host when
+/// `device` is null, else on its compute stream; on an emulated device as the host does it.
+void multiply_at(runtime::Device* device, const onednn::Product& product, const void* a,
+                 const void* b, void* c);
 
 }  // namespace sherd::kernel

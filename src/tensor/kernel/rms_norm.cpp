@@ -17,20 +17,21 @@ void require_norm(const Tensor& x, const Tensor& weight, const Tensor& inv_rms) 
 }
 
 template <class T>
-void backward(const RmsNormBackward<T>& body, std::int64_t rows, Path path) {
-  if (path != Path::kokkos) {
+void backward(const RmsNormBackward<T>& body, std::int64_t rows, runtime::Device* device,
+              Path path) {
+  if (device == nullptr && path != Path::kokkos) {
     launch_host(body, 0, rows);
     return;
   }
   if (body.dx != nullptr) {
     RmsNormBackward<T> input = body;
     input.dweight = nullptr;
-    launch("sherd::rms_norm_backward", input, rows, path);
+    launch("sherd::rms_norm_backward", input, rows, device, path);
   }
   if (body.dweight != nullptr) {
     const RmsNormWeightColumns<T> columns{body.x,       body.inv_rms, body.dy,
                                           body.dweight, rows,         body.dim};
-    launch("sherd::rms_norm_backward_weight", columns, body.dim, path);
+    launch("sherd::rms_norm_backward_weight", columns, body.dim, device, path);
   }
 }
 
@@ -40,11 +41,12 @@ void rms_norm_forward(const Tensor& x, const Tensor& weight, double eps, const T
                       const Tensor& inv_rms, Path path) {
   require_norm(x, weight, inv_rms);
   require_like(y, x.shape(), x.dtype(), "rms_norm_forward: y");
+  runtime::Device* device = device_of({&x, &weight, &y, &inv_rms}, "rms_norm_forward");
   visit_dtype(x.dtype(), "rms_norm_forward", [&]<class T>(T) {
     using A = Compute<T>;
     const RmsNormForward<T> body{x.data<T>(),       weight.data<T>(), y.data<T>(),
                                  inv_rms.data<A>(), x.size(-1),       static_cast<A>(eps)};
-    launch("sherd::rms_norm_forward", body, x.shape().rows(), path);
+    launch("sherd::rms_norm_forward", body, x.shape().rows(), device, path);
   });
 }
 
@@ -53,6 +55,8 @@ void rms_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& inv_
                        Write write_dweight, Path path) {
   require_norm(x, weight, inv_rms);
   require_like(dy, x.shape(), x.dtype(), "rms_norm_backward: dy");
+  runtime::Device* device =
+      device_of({&x, &weight, &inv_rms, &dy, &dx, &dweight}, "rms_norm_backward");
   if (dx.defined()) {
     require_like(dx, x.shape(), x.dtype(), "rms_norm_backward: dx");
   }
@@ -72,7 +76,7 @@ void rms_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& inv_
                                   dweight.defined() ? dweight.data<A>() : nullptr,
                                   x.size(-1),
                                   write_dx == Write::accumulate};
-    backward(body, x.shape().rows(), path);
+    backward(body, x.shape().rows(), device, path);
   });
 }
 

@@ -34,6 +34,12 @@ Sizes require_rope(const Tensor& rows, const Tensor& packed, const RopeTables* t
   return sizes;
 }
 
+runtime::Device* device_of_rope(const Tensor& rows, const Tensor& packed,
+                                const RopeTables* tables) {
+  return tables != nullptr ? device_of({&rows, &packed, &tables->cos, &tables->sin}, "rope")
+                           : device_of({&rows, &packed}, "rope");
+}
+
 template <class A>
 void fill_tables(const RopeTables& tables, double theta) {
   const std::int64_t positions = tables.cos.size(0);
@@ -54,7 +60,7 @@ void fill_tables(const RopeTables& tables, double theta) {
 }  // namespace
 
 RopeTables make_rope_tables(std::int64_t positions, std::int64_t head_dim, double theta,
-                            DType dtype) {
+                            DType dtype, MemoryKind where) {
   expect(positions >= 0 && head_dim > 0 && head_dim % 2 == 0 && theta > 0,
          "make_rope_tables: needs positions >= 0, an even head_dim > 0 and theta > 0");
   expect(dtype == DType::f32 || dtype == DType::f64, "make_rope_tables: tables are f32 or f64");
@@ -65,11 +71,15 @@ RopeTables make_rope_tables(std::int64_t positions, std::int64_t head_dim, doubl
   } else {
     fill_tables<float>(tables, theta);
   }
+  if (where == MemoryKind::device) {
+    return {to_device(tables.cos), to_device(tables.sin)};
+  }
   return tables;
 }
 
 void rope_pack(const Tensor& x, const RopeTables* tables, const Tensor& y, Path path) {
   const Sizes sizes = require_rope(x, y, tables);
+  runtime::Device* device = device_of_rope(x, y, tables);
   visit_dtype(y.dtype(), "rope_pack", [&]<class T>(T) {
     using A = Compute<T>;
     const RopePack<T> body{x.data<T>(),
@@ -79,13 +89,14 @@ void rope_pack(const Tensor& x, const RopeTables* tables, const Tensor& y, Path 
                            sizes.heads,
                            sizes.seq,
                            sizes.head_dim};
-    launch("sherd::rope_pack", body, sizes.batch * sizes.seq, path);
+    launch("sherd::rope_pack", body, sizes.batch * sizes.seq, device, path);
   });
 }
 
 void rope_unpack(const Tensor& dy, const RopeTables* tables, const Tensor& dx, Write write_dx,
                  Path path) {
   const Sizes sizes = require_rope(dx, dy, tables);
+  runtime::Device* device = device_of_rope(dx, dy, tables);
   visit_dtype(dy.dtype(), "rope_unpack", [&]<class T>(T) {
     using A = Compute<T>;
     const RopeUnpack<T> body{dy.data<T>(),
@@ -96,7 +107,7 @@ void rope_unpack(const Tensor& dy, const RopeTables* tables, const Tensor& dx, W
                              sizes.seq,
                              sizes.head_dim,
                              write_dx == Write::accumulate};
-    launch("sherd::rope_unpack", body, sizes.batch * sizes.seq, path);
+    launch("sherd::rope_unpack", body, sizes.batch * sizes.seq, device, path);
   });
 }
 

@@ -198,7 +198,7 @@ TEST(AttentionOperandsTest, Bf16ProductsAgreeWithTheDefinition) {
                                              run.v.data<B>(),
                                              run.out.data<B>(),
                                              run.lse.data<float>()};
-  attention_forward_blocked(forward, DType::bf16);
+  attention_forward_blocked(forward, DType::bf16, nullptr);
   const AttentionGradients<B> in{shape,
                                  0.25F,
                                  run.q.data<B>(),
@@ -208,7 +208,7 @@ TEST(AttentionOperandsTest, Bf16ProductsAgreeWithTheDefinition) {
                                  run.lse.data<float>(),
                                  run.dout.data<B>()};
   attention_backward_blocked({in, run.dq.data<B>(), run.dk.data<B>(), run.dv.data<B>()},
-                             DType::bf16);
+                             DType::bf16, nullptr);
   const Result expected = Reference(s, run.q, run.k, run.v, run.dout).result();
   test::expect_close(run.out, expected.out, 2 * 0x1p-8);
   test::expect_close(run.lse, expected.lse, 1e-5);

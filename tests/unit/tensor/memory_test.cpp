@@ -19,14 +19,14 @@ bool aligned(const std::byte* data, std::size_t alignment) {
 
 TEST(MemoryPoolTest, ClassesWasteAtMostAnEighth) {
   for (std::size_t bytes = 513; bytes < 4 * kMebi; bytes = bytes * 5 / 4 + 7) {
-    const std::size_t block = MemoryPool::class_bytes(bytes);
+    const std::size_t block = host_pool().class_bytes(bytes);
     EXPECT_GE(block, bytes);
-    EXPECT_EQ(MemoryPool::class_bytes(block), block) << "a class must be its own class";
+    EXPECT_EQ(host_pool().class_bytes(block), block) << "a class must be its own class";
     EXPECT_LE(static_cast<double>(block - bytes),
               bytes > 2 * kMebi ? 2.0 * kMebi : static_cast<double>(bytes) / 8);
   }
-  EXPECT_EQ(MemoryPool::class_bytes(0), 64U);
-  EXPECT_EQ(MemoryPool::class_bytes(65), 128U);
+  EXPECT_EQ(host_pool().class_bytes(0), 64U);
+  EXPECT_EQ(host_pool().class_bytes(65), 128U);
 }
 
 TEST(MemoryPoolTest, BlocksAreAligned) {
@@ -68,7 +68,7 @@ TEST(MemoryPoolTest, CountsLivePeakAndPooledBytes) {
   const MemoryStats after = memory_stats();
   EXPECT_EQ(after.live_bytes, before.live_bytes);
   EXPECT_EQ(after.peak_bytes, before.live_bytes + 4004);
-  EXPECT_EQ(after.pooled_bytes, MemoryPool::class_bytes(4004));
+  EXPECT_EQ(after.pooled_bytes, host_pool().class_bytes(4004));
   EXPECT_EQ(release_pooled_memory(), after.pooled_bytes);
   EXPECT_EQ(memory_stats().pooled_bytes, 0U);
   EXPECT_EQ(memory_stats().system_bytes, after.system_bytes - after.pooled_bytes);

@@ -17,7 +17,7 @@ enum class Write : std::uint8_t { overwrite, accumulate };
 /// output in any of the three go through oneDNN (bf16 through f32 where the CPU has no bf16
 /// instructions, f16 always); f64 through a plain blocked loop. Accumulation is in f32 (f64 for
 /// f64), results are rounded once. m, n or k may be zero; k == 0 with overwrite writes zeros.
-/// Blocking, local. Deterministic for equal shapes.
+/// Local. Deterministic for equal shapes. On a CUDA device cuBLASLt multiplies, f32 in f32.
 void matmul(const Tensor& a, Transpose trans_a, const Tensor& b, Transpose trans_b, const Tensor& c,
             Write write = Write::overwrite);
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sherd/runtime/stream.hpp"
 #include "sherd/tensor/kernel/path.hpp"
 #include "sherd/tensor/tensor.hpp"
 
@@ -46,10 +47,28 @@ struct GradStats {
   std::int64_t nonfinite = 0;
 };
 
+/// The statistics of a gradient that a device may still be computing.
+class PendingStats {
+ public:
+  /// Of no elements.
+  PendingStats() = default;
+  /// Waits for the device; at once for tensors in host memory.
+  [[nodiscard]] GradStats read() const;
+
+ private:
+  friend class BlockResults;
+  Tensor squares_;  ///< of every block, f64; on the host, or pinned and written by `written_`
+  Tensor nonfinite_;
+  runtime::Event written_;
+};
+
 /// dst (+)= sources[0] + sources[1] + ... elementwise in that order, and the statistics of what
 /// `dst` holds afterwards, in one pass. All f32 (or all f64) 1-D of equal length.
 GradStats sum_sources(std::span<const Tensor> sources, const Tensor& dst, bool accumulate,
                       Path path = Path::automatic);
+/// The same without waiting for the device the tensors are on; so below.
+[[nodiscard]] PendingStats begin_sum_sources(std::span<const Tensor> sources, const Tensor& dst,
+                                             bool accumulate, Path path = Path::automatic);
 /// Sums in a narrow type: sources (each f32, bf16 or f16, 1-D, of equal length) are widened and
 /// added in f32 in that order, the sum is rounded once to `rounded` (f32, bf16 or f16) and stored
 /// in or added to dst (f32, f64, bf16 or f16): the addition is in f32 (f64 for f64), rounded once
@@ -57,10 +76,13 @@ GradStats sum_sources(std::span<const Tensor> sources, const Tensor& dst, bool a
 /// the bits are those of sum_sources(). Overflow of a narrow type gives infinity, which is counted.
 GradStats sum_rounded_sources(std::span<const Tensor> sources, DType rounded, const Tensor& dst,
                               bool accumulate);
+[[nodiscard]] PendingStats begin_sum_rounded_sources(std::span<const Tensor> sources, DType rounded,
+                                                     const Tensor& dst, bool accumulate);
 /// The statistics alone, of any floating dtype. Here and in the sums above squares are summed in
 /// f64 in a fixed order (blocks of 4096 elements, each in 16 lanes), so the same data yields the
 /// same bits on every instruction set and path.
 [[nodiscard]] GradStats grad_stats(const Tensor& grad);
+[[nodiscard]] PendingStats begin_grad_stats(const Tensor& grad);
 
 /// What a norm other than the Euclidean one sums: |g|, |g|^3, or the largest |g|.
 enum class NormKind : std::uint8_t { l1, l3, max };
@@ -68,9 +90,22 @@ enum class NormKind : std::uint8_t { l1, l3, max };
 /// has. A NaN anywhere makes it NaN, for `max` too; zero for no elements.
 [[nodiscard]] double grad_power_sum(const Tensor& grad, NormKind kind);
 
+/// An index that a device may still be looking for.
+class PendingIndex {
+ public:
+  /// -1 for none. Waits for the device; at once for tensors in host memory.
+  [[nodiscard]] std::int64_t read() const;
+
+ private:
+  friend PendingIndex begin_first_nonfinite(const Tensor& values);
+  Tensor found_;  ///< by block, -1 for none; on the host, or pinned and written by `written_`
+  runtime::Event written_;
+};
+
 /// Index of the first NaN or infinity among the elements of any floating dtype, -1 if there is
 /// none.
 [[nodiscard]] std::int64_t first_nonfinite(const Tensor& values);
+[[nodiscard]] PendingIndex begin_first_nonfinite(const Tensor& values);
 
 /// Rewrites the memory of `from` (f32, 1-D) as elements of `to` (bf16, f16 or f32) from its start
 /// on, rounding to nearest even, and returns the view of them. `from` no longer reads what it held.

@@ -6,13 +6,14 @@
 namespace sherd::kernel {
 
 /// cos and sin of position * theta^(-2i/head_dim), each [positions, head_dim/2], f32 (f64 if
-/// asked).
+/// asked), computed on the host.
 struct RopeTables {
   Tensor cos;
   Tensor sin;
 };
 [[nodiscard]] RopeTables make_rope_tables(std::int64_t positions, std::int64_t head_dim,
-                                          double theta, DType dtype = DType::f32);
+                                          double theta, DType dtype = DType::f32,
+                                          MemoryKind where = MemoryKind::host);
 
 /// Rotates the two halves of each head (Hugging Face's rotate_half) and packs the heads:
 /// x [batch*seq, heads*head_dim] -> y [batch, heads, seq, head_dim]. `tables` null: packs only.

@@ -14,6 +14,7 @@ inline constexpr std::int64_t kSoftmaxLanes = 16;
 /// follows; where it is f32, `probabilities` may be `scores`.
 template <class G>
 struct SoftmaxRows {
+  static constexpr std::int64_t grain = 8;
   float* scores;  // [rows, width]
   G* probabilities;
   float* inv_sum;
@@ -61,6 +62,7 @@ struct SoftmaxRows {
 /// r when c >= r. Leaves the probabilities and the scores' gradients; for G = f32 in place.
 template <class G>
 struct SoftmaxGradientRows {
+  static constexpr std::int64_t grain = 8;
   const float* scores;  // [rows, width], keys times queries
   const float* dprobabilities;
   G* probabilities;
@@ -97,6 +99,7 @@ struct SoftmaxGradientRows {
 /// Dense tile of one head <- rows `stride` apart, and back.
 template <class From, class To>
 struct GatherRows {
+  static constexpr std::int64_t grain = 8;
   const From* from;
   To* to;
   std::int64_t from_stride;
@@ -114,6 +117,7 @@ struct GatherRows {
 
 template <class T>
 struct ScatterScaledRows {
+  static constexpr std::int64_t grain = 8;
   const float* from;
   const float* factor;
   T* to;
@@ -134,6 +138,7 @@ struct ScatterScaledRows {
 /// delta[r] = dout row . out row
 template <class T>
 struct DotRows {
+  static constexpr std::int64_t grain = 8;
   const T* a;
   const T* b;
   float* result;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "tensor/kernel/scalar.hpp"
 
 namespace sherd::kernel {
@@ -31,8 +33,13 @@ struct CrossEntropyForward {
       }
       const double exact = static_cast<double>(most) + std::log(static_cast<double>(sum));
       lse[r] = static_cast<A>(exact);
-      losses[r] = targets[r] < 0 ? 0.0 : exact - static_cast<double>(load(row[targets[r]]));
+      losses[r] = targets[r] < 0 ? 0.0 : exact - hit(row, targets[r]);
     }
+  }
+  /// The target's logit, NaN for a target that is no class.
+  SHERD_KERNEL_INLINE double hit(const T* row, std::int32_t target) const {
+    return target < classes ? static_cast<double>(load(row[target]))
+                            : std::numeric_limits<double>::quiet_NaN();
   }
 };
 
@@ -53,13 +60,14 @@ struct CrossEntropyBackward {
       T* out = dlogits + r * classes;
       const A row_scale = targets[r] < 0 ? A{0} : scale;
       const A row_lse = lse[r];
+      const bool hits = targets[r] >= 0 && targets[r] < classes;
       // The target's logit, before `out` may replace it.
-      const A hit = targets[r] < 0 ? A{0} : load(row[targets[r]]);
+      const A hit = hits ? load(row[targets[r]]) : A{0};
 #pragma omp simd
       for (std::int64_t j = 0; j < classes; ++j) {
         out[j] = store<T>(row_scale * exp_bounded(load(row[j]) - row_lse));
       }
-      if (targets[r] >= 0) {
+      if (hits) {
         out[targets[r]] = store<T>(row_scale * (exp_bounded(hit - row_lse) - A{1}));
       }
     }

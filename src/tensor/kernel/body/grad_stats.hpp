@@ -94,6 +94,7 @@ SHERD_KERNEL_INLINE std::int64_t count_nonfinite(const T* values, std::int64_t c
 /// Items are blocks, here and below.
 template <class T>
 struct BlockStats {
+  static constexpr std::int64_t grain = 4;
   const T* values;
   std::int64_t numel;
   double* squares;  // one for each block
@@ -111,6 +112,7 @@ struct BlockStats {
 
 template <class Sum, class T>
 struct BlockSums {
+  static constexpr std::int64_t grain = 4;
   const T* values;
   std::int64_t numel;
   double* sums;  // one for each block
@@ -122,16 +124,19 @@ struct BlockSums {
   }
 };
 
+/// Index of the first element of a block that is a NaN or infinity, -1 if there is none.
 template <class T>
 struct FirstNonfinite {
+  static constexpr std::int64_t grain = 4;
   const T* values;
   std::int64_t numel;
-  std::int64_t* index;  // written where there is one
+  std::int64_t* index;  // one for each block
 
   SHERD_KERNEL_INLINE void operator()(std::int64_t begin, std::int64_t end) const {
     for (std::int64_t block = begin; block < end; ++block) {
       const std::int64_t first = block * kStatsBlock;
       const std::int64_t count = stats_count(numel, block);
+      index[block] = -1;
       if (count_nonfinite(values + first, count) == 0) {
         continue;
       }
@@ -139,8 +144,7 @@ struct FirstNonfinite {
       while (!is_nonfinite(values[i])) {
         ++i;
       }
-      *index = i;
-      return;
+      index[block] = i;
     }
   }
 };

@@ -59,6 +59,30 @@ struct GradSum {
   }
 };
 
+/// The sums of a GradSum without the statistics. Items are elements: a thread of a GPU has no room
+/// for a block.
+template <class P>
+struct ElementSum {
+  static constexpr std::int64_t grain = 16384;
+  const P* const* sources;
+  std::int64_t source_count;
+  P* dst;
+  bool accumulate;
+
+  SHERD_KERNEL_INLINE void operator()(std::int64_t begin, std::int64_t end) const {
+    if (source_count == 0 && accumulate) {
+      return;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      P total = source_count > 0 ? sources[0][i] : P{0};
+      for (std::int64_t s = 1; s < source_count; ++s) {
+        total += sources[s][i];
+      }
+      dst[i] = accumulate ? dst[i] + total : total;
+    }
+  }
+};
+
 /// One summand of a RoundedSum: f32, bf16 or f16.
 struct NarrowSource {
   const void* data;
@@ -129,6 +153,49 @@ struct RoundedSum {
     for (std::int64_t i = 0; i < count; ++i) {
       total[i] = load(store<R>(total[i]));
     }
+  }
+};
+
+/// The sums of a RoundedSum without the statistics. Items are elements.
+template <class D>
+struct ElementRoundedSum {
+  static constexpr std::int64_t grain = 16384;
+  const NarrowSource* sources;
+  std::int64_t source_count;
+  DType rounded;
+  D* dst;
+  bool accumulate;
+
+  SHERD_KERNEL_INLINE void operator()(std::int64_t begin, std::int64_t end) const {
+    if (source_count == 0 && accumulate) {
+      return;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      float total = source_count > 0 ? value(sources[0], i) : 0.0F;
+      for (std::int64_t s = 1; s < source_count; ++s) {
+        total += value(sources[s], i);
+      }
+      total = round(total);
+      if (accumulate) {
+        add_block(dst + i, &total, 1);
+      } else {
+        copy_block(dst + i, &total, 1);
+      }
+    }
+  }
+
+  SHERD_KERNEL_INLINE static float value(const NarrowSource& source, std::int64_t i) {
+    if (source.dtype == DType::f32) {
+      return static_cast<const float*>(source.data)[i];
+    }
+    return source.dtype == DType::bf16 ? load(static_cast<const BFloat16*>(source.data)[i])
+                                       : load(static_cast<const Float16*>(source.data)[i]);
+  }
+  SHERD_KERNEL_INLINE float round(float total) const {
+    if (rounded == DType::bf16) {
+      return load(store<BFloat16>(total));
+    }
+    return rounded == DType::f16 ? load(store<Float16>(total)) : total;
   }
 };
 
