@@ -15,6 +15,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev    # tests and benchmarks
   python3 python3-h5py clang-format-14          # checks over sources and files
   iproute2 util-linux mount                     # tests over two nodes made of one machine
+  slurmctld slurmd slurm-client munge           # jobs on those nodes; no service of theirs has to run
 )
 
 missing=()

@@ -3,6 +3,7 @@ Run as a program it writes that list anew: registered_tests.py ROOT BUILD_FOLDER
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,13 @@ def can_make_nodes():
     return succeeds("unshare", "--mount", "--uts", "--net", "--pid", "--fork", "true")
 
 
+def has_slurm():
+    """Whether the programs are there that tests/cluster/CMakeLists.txt looks for."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    return all(shutil.which(program, path=path)
+               for program in ("munged", "slurmctld", "slurmd", "sbatch", "srun"))
+
+
 def can_mount():
     """Whether this user may mount in a namespace of their own, as tests/e2e/full_disk.cmake asks."""
     return succeeds("unshare", "--mount", "--map-root-user", "mount", "-t", "tmpfs", "none", "/tmp")
@@ -40,6 +48,8 @@ def check(root):
         listed = {name for name in listed if not name.startswith("mount.")}
     if not can_make_nodes():
         listed = {name for name in listed if not name.startswith("cluster.")}
+    if not has_slurm():
+        listed = {name for name in listed if not name.startswith("cluster.slurm_")}
     advice = f"Try: python3 tests/lint/registered_tests.py . {os.environ['SHERD_BUILD_FOLDER']}"
     problems = [f"{name} is listed in {LIST} but not registered" for name in sorted(listed - now)]
     problems += [f"{name} is registered but not listed in {LIST}" for name in sorted(now - listed)]
