@@ -1,10 +1,12 @@
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/top_level.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/train/stop_signal.hpp"
 
 namespace {
 
@@ -62,6 +64,10 @@ int main(int argc, char** argv) {
       return parsed.request->command == Command::plan ? cli::run_plan(*parsed.request)
                                                       : cli::run_checkpoint(*parsed.request);
     });
+  }
+  std::optional<train::StopSignal> stop;  // from here on, as a batch system's may come at any time
+  if (parsed.request && parsed.request->command == Command::train) {
+    stop.emplace();
   }
   return main_in_runtime(argc, argv, parsed);
 }

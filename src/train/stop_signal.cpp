@@ -6,24 +6,28 @@
 namespace sherd::train {
 namespace {
 
-constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
+constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 
 // A handler can reach nothing else.
 volatile std::sig_atomic_t received = 0;
 std::array<struct sigaction, kSignals.size()> previous;
+int alive = 0;  // StopSignals; the first installs the handlers, the last puts the old ones back
 
 extern "C" void on_signal(int number) {
-  if (received != 0) {
+  if (received == 0) {
+    received = number;
+  } else if (number == SIGINT) {
     std::signal(number, SIG_DFL);
     std::raise(number);
-    return;
   }
-  received = number;
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
+  if (alive++ > 0) {
+    return;
+  }
   received = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -35,6 +39,9 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
+  if (--alive > 0) {
+    return;
+  }
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &previous[i], nullptr);
   }

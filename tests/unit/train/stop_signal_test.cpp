@@ -13,7 +13,7 @@ namespace sherd::train {
 namespace {
 
 TEST(StopSignal, EachSignalAsksOnceAndTheOldHandlersComeBack) {
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
     std::signal(number, SIG_IGN);
     {
       const StopSignal stop;
@@ -27,14 +27,35 @@ TEST(StopSignal, EachSignalAsksOnceAndTheOldHandlersComeBack) {
   }
 }
 
-TEST(StopSignalDeathTest, TheSecondSignalEndsTheProcess) {
-  EXPECT_EXIT(
-      {
-        const StopSignal stop;
-        std::raise(SIGTERM);
-        std::raise(SIGTERM);
-      },
-      testing::KilledBySignal(SIGTERM), "");
+TEST(StopSignal, BatchSystemsMayRepeatTheirRequest) {
+  const StopSignal stop;
+  for (const int number : {SIGUSR1, SIGUSR1, SIGTERM, SIGTERM, SIGUSR2}) {
+    std::raise(number);
+  }
+  EXPECT_EQ(stop.number(), SIGUSR1);
+}
+
+TEST(StopSignal, OneMadeLaterKnowsWhatCameBefore) {
+  const StopSignal early;
+  std::raise(SIGUSR1);
+  {
+    const StopSignal later;
+    EXPECT_EQ(later.number(), SIGUSR1);
+  }
+  std::raise(SIGTERM);  // still handled
+  EXPECT_EQ(early.number(), SIGUSR1);
+}
+
+TEST(StopSignalDeathTest, TheSecondInterruptEndsTheProcess) {
+  for (const int first : {SIGINT, SIGTERM}) {
+    EXPECT_EXIT(
+        {
+          const StopSignal stop;
+          std::raise(first);
+          std::raise(SIGINT);
+        },
+        testing::KilledBySignal(SIGINT), "");
+  }
 }
 
 TEST(Agreement, OneRanksProblemIsEverybodys) {
