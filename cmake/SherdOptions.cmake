@@ -3,7 +3,9 @@
 include(CMakeDependentOption)
 
 option(BUILD_SHARED_LIBS "Build shared libraries" OFF)
-option(SHERD_ENABLE_CUDA "Compile the CUDA and NCCL parts (needs the toolkit and NCCL)" OFF)
+option(SHERD_ENABLE_CUDA "Compile the CUDA parts (needs the toolkit)" OFF)
+cmake_dependent_option(SHERD_ENABLE_NCCL "Collectives between GPUs by NCCL (needs NCCL)" ON
+                       "SHERD_ENABLE_CUDA" OFF)
 option(SHERD_ENABLE_IO_URING "Write checkpoints with io_uring where the kernel has it (needs liburing)"
        ON)
 option(SHERD_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})

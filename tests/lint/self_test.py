@@ -157,14 +157,44 @@ class NamedTests(Tree):
 
 
 class SpackRecipe(Tree):
-    def test_syntax_and_options(self):
-        self.write("cmake/SherdOptions.cmake", "option(SHERD_ENABLE_CUDA x OFF)\n")
-        self.write(spack_recipe.RECIPE, 'x = define("SHERD_ENABLE_CUDA", True)\n')
+    OPTIONS = """option(SHERD_ENABLE_X "An x" OFF)
+cmake_dependent_option(SHERD_ENABLE_Y "A y" ON
+                       "SHERD_ENABLE_X" OFF)
+option(SHERD_WERROR "For work on it" OFF)
+"""
+    RECIPE = """variant("x", default=False)
+variant("y", default=True, when="+x")
+depends_on("z", when="+y ^zlib+shared")
+a = [define_from_variant("SHERD_ENABLE_X", "x"), define_from_variant("SHERD_ENABLE_Y", "y")]
+"""
+    PAGE = "| `x` | `false` | `SHERD_ENABLE_X` |\n| `y` | `true` | `SHERD_ENABLE_Y` | text |\n"
+
+    def write_all(self, options=OPTIONS, recipe=RECIPE, page=PAGE):
+        self.write(spack_recipe.OPTIONS, options)
+        self.write(spack_recipe.RECIPE, recipe)
+        self.write(spack_recipe.PAGE, page)
+
+    def test_same_on_both_sides(self):
+        self.write_all()
         self.assertEqual(spack_recipe.check(self.root), [])
-        self.write(spack_recipe.RECIPE, 'x = define("SHERD_ENABLE_NVIDIA", True)\n')
-        self.assert_refused(spack_recipe.check, "SHERD_ENABLE_NVIDIA")
-        self.write(spack_recipe.RECIPE, "def f(:\n")
-        self.assert_refused(spack_recipe.check, "package.py:1")
+
+    def test_differences(self):
+        recipe = self.RECIPE
+        for changes, words in (
+                ({"recipe": "def f(:\n"}, "package.py:1"),
+                ({"recipe": recipe.replace("ENABLE_X", "ENABLE_W")}, "no option of the build"),
+                ({"options": self.OPTIONS + 'option(SHERD_NEW "One more" ON)\n'}, "SHERD_NEW is set by no variant"),
+                ({"recipe": recipe.replace('"y")]', '"w")]')}, "there is no variant w"),
+                ({"recipe": recipe.replace("+y ^", "+w ^")}, "there is no variant w"),
+                ({"recipe": recipe + 'variant("w", default=False)\n'}, "nothing depends on variant w"),
+                ({"recipe": recipe.replace('"x", default=False', '"x", default=True')}, "unless asked for"),
+                ({"page": self.PAGE.replace("`true`", "`false`")}, "variant y"),
+                ({"page": self.PAGE.replace("SHERD_ENABLE_X", "SHERD_ENABLE_Y")}, "variant x"),
+                ({"page": ""}, "variant x"),
+                ({"page": self.PAGE + "| `w` | `false` | |\n"}, "variant w")):
+            self.write_all(**changes)
+            problems = spack_recipe.check(self.root)
+            self.assertTrue(any(words in problem for problem in problems), (words, problems))
 
 
 if __name__ == "__main__":

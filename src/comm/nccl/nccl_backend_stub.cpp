@@ -4,7 +4,9 @@
 namespace sherd::comm {
 
 BackendStatus nccl_status() {
-  return {"nccl", false, "not compiled in. Try: configure with -DSHERD_ENABLE_CUDA=ON"};
+  return {"nccl", false,
+          "not compiled in. Try: configure with -DSHERD_ENABLE_CUDA=ON "
+          "-DSHERD_ENABLE_NCCL=ON"};
 }
 
 std::unique_ptr<Communicator> make_nccl(Communicator&) {
