@@ -82,7 +82,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   app.require_subcommand(1);
   add_train(app, request);
   add_plan(app, request);
-  auto* info = app.add_subcommand("info", "Versions, backends, and the mesh this launch sees");
+  auto* info = app.add_subcommand("info", "Versions, backends, and where this launch's ranks are");
+  info->add_flag("--json", request.json, "One JSON object (docs/topology.md lists its keys)");
   info->callback([&request] { request.command = Command::info; });
   add_generate(app, request);
   add_checkpoints(app, request);

@@ -56,6 +56,7 @@ struct Request {
   std::vector<std::string> overrides;  ///< train, plan
   PlanOptions plan;
   bool dry_run = false;           ///< train
+  bool json = false;              ///< info
   std::string checkpoint;         ///< generate, ckpt
   std::string prompt;             ///< generate
   std::int64_t max_tokens = 200;  ///< generate

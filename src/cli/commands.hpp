@@ -10,7 +10,7 @@ namespace sherd::cli {
 /// Collective over all ranks; `world` connects them in the launch's order.
 [[nodiscard]] int run_train(runtime::Runtime& runtime, comm::Communicator& world,
                             const Request& request);
-[[nodiscard]] int run_info(const runtime::Runtime& runtime);
+[[nodiscard]] int run_info(const runtime::Runtime& runtime, const Request& request);
 [[nodiscard]] int run_generate(const runtime::Runtime& runtime, const Request& request);
 
 /// `sherd plan ...`: one process, no Runtime. kDoesNotFit when the plan needs more than --memory.

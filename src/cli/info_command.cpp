@@ -5,9 +5,12 @@
 
 namespace sherd::cli {
 
-int run_info(const runtime::Runtime& runtime) {
+int run_info(const runtime::Runtime& runtime, const Request& request) {
   if (runtime.rank() == 0) {
-    std::fputs(train::system_info(runtime.topology()).c_str(), stdout);
+    const runtime::Topology& topology = runtime.topology();
+    const std::string text =
+        request.json ? train::system_info_json(topology) : train::system_info(topology);
+    std::fputs(text.c_str(), stdout);
   }
   return 0;
 }

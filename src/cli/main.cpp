@@ -24,7 +24,7 @@ int run(runtime::Runtime& runtime, comm::Communicator& world, const cli::Request
     case Command::generate:
       return cli::run_generate(runtime, request);
     default:
-      return cli::run_info(runtime);
+      return cli::run_info(runtime, request);
   }
 }
 

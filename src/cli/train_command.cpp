@@ -2,11 +2,28 @@
 
 #include "cli/commands.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/runtime/findings.hpp"
 #include "sherd/train/agreement.hpp"
 #include "sherd/train/config.hpp"
+#include "sherd/train/system_info.hpp"
 #include "sherd/train/trainer.hpp"
 
 namespace sherd::cli {
+namespace {
+
+/// What rank 0 has to say of the launch before the first step. Errors are thrown.
+void announce(const runtime::Topology& topology) {
+  log::info(train::start_line(topology));
+  for (const runtime::Finding& finding : runtime::find_problems(topology)) {
+    if (finding.severity == runtime::Severity::warning && topology.rank == 0) {
+      log::warning(finding.text);
+    } else if (finding.severity == runtime::Severity::note) {
+      log::info(finding.text);
+    }
+  }
+}
+
+}  // namespace
 
 int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Request& request) {
   const runtime::Topology& topology = runtime.topology();
@@ -14,6 +31,7 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
   const train::LaunchShape launch{topology.size, topology.ranks_per_node.at(node)};
   train::TrainConfig config;
   train::agree(world, [&] { config = load_config(request.config, request.overrides, launch); });
+  runtime::refuse_errors(topology, config.fsdp_config.device == "cuda");
   if (request.dry_run) {
     for (const std::string& notice : config.notices) {
       log::info(notice);
@@ -24,6 +42,7 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
     }
     return 0;
   }
+  announce(topology);
   return train::run_training(runtime, config);
 }
 

@@ -89,8 +89,8 @@ std::unique_ptr<Communicator> on_one_node(Choice choice, mpi::CommHandle comm) {
 /// The lowest rank of `comm` on the node of each of its ranks.
 std::vector<int> lowest_ranks(MPI_Comm comm) {
   const int size = mpi::comm_size(comm);
-  if (const int forced = runtime::nodes_for_tests(size); forced > 0) {
-    return runtime::contiguous_nodes(size, forced);
+  if (std::vector<int> forced = runtime::nodes_for_tests(size); !forced.empty()) {
+    return forced;
   }
   const mpi::CommHandle node = mpi::comm_split_shared(comm);
   int lowest = mpi::comm_rank(comm);
@@ -137,9 +137,9 @@ MeshComms split(MPI_Comm all, mesh::DeviceMesh mesh, Choice choice, Progress pro
 }  // namespace
 
 MeshComms make_mesh_comms(std::string_view backend, Progress progress) {
-  const mpi::CommHandle all = mpi::comm_dup(MPI_COMM_WORLD);
+  const runtime::Topology topology = runtime::discover_ranks();
+  const mpi::CommHandle all = mpi::comm_split(MPI_COMM_WORLD, 0, topology.rank);
   const Choice choice = agreed(parse_choice(backend), all.get());
-  const runtime::Topology topology = runtime::discover_topology();
   return split(all.get(), mesh::DeviceMesh(topology.node_of_rank), choice, progress);
 }
 

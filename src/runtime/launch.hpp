@@ -1,24 +1,23 @@
 #pragma once
 
 #include <functional>
-#include <string>
+
+#include "sherd/runtime/rank_facts.hpp"
 
 namespace sherd::runtime {
-
-/// What started this process, read from the environment (before MPI adds its own variables).
-struct Launch {
-  std::string launcher = "none";  ///< "mpirun", "mpiexec (PMI)", "srun (PMIx)", "srun", "none"
-  int processes = 1;              ///< how many the launcher says it has started
-};
 
 /// Reads a variable of the environment; null when it is not set.
 using Environment = std::function<const char*(const char*)>;
 
+/// What started this process. To be read before MPI adds its own variables.
 [[nodiscard]] Launch detect_launch(const Environment& environment);
 [[nodiscard]] Launch detect_launch();
 
+[[nodiscard]] SlurmJob detect_slurm_job(const Environment& environment);
+[[nodiscard]] SlurmJob detect_slurm_job();
+
 /// Throws ConfigError when the launcher started several processes and MPI sees one: each would
-/// train alone and overwrite the others' files.
-void refuse_singleton(const Launch& launch, int mpi_size);
+/// train alone and overwrite the others' files. `mpi_library` is what the program is linked with.
+void refuse_singleton(const Launch& launch, int mpi_size, const std::string& mpi_library);
 
 }  // namespace sherd::runtime

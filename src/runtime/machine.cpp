@@ -1,11 +1,14 @@
 #include "runtime/machine.hpp"
 
+#include <fmt/format.h>
 #include <hwloc.h>
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "sherd/base/unique_handle.hpp"
+#include "sherd/runtime/placement.hpp"
 
 namespace sherd::runtime {
 namespace {
@@ -17,6 +20,14 @@ struct TopologyTraits {
 };
 using HwlocTopology = UniqueHandle<TopologyTraits>;
 
+struct BitmapTraits {
+  using Raw = hwloc_bitmap_t;
+  static Raw null() { return nullptr; }
+  static void close(Raw raw) noexcept { hwloc_bitmap_free(raw); }
+};
+using Bitmap = UniqueHandle<BitmapTraits>;
+
+/// With what this job may not use, too: what is numbered inside a cgroup differs from rank to rank.
 HwlocTopology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) {
@@ -24,40 +35,130 @@ HwlocTopology load_topology() {
   }
   HwlocTopology topology(raw);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   return hwloc_topology_load(raw) == 0 ? std::move(topology) : HwlocTopology();
 }
 
-bool is_gpu(hwloc_obj_t device) {
-  if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC) {
-    return device->subtype != nullptr && std::strcmp(device->subtype, "OpenCL") != 0;
+std::vector<int> indexes(hwloc_const_bitmap_t set) {
+  std::vector<int> found;
+  for (int at = hwloc_bitmap_first(set); at >= 0; at = hwloc_bitmap_next(set, at)) {
+    found.push_back(at);
   }
-  return false;
+  return found;
 }
 
-int count_gpus(hwloc_topology_t topology) {
-  int coprocessors = 0;
-  int cards = 0;  // without a CUDA or ROCm plugin a GPU still shows as a kernel graphics device
+/// The lowest hardware thread of each core that has one in `set`.
+std::vector<int> cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t set) {
+  std::vector<int> cores;
+  hwloc_obj_t core = nullptr;
+  while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
+    if (hwloc_bitmap_intersects(core->cpuset, set) != 0) {
+      cores.push_back(hwloc_bitmap_first(core->cpuset));
+    }
+  }
+  std::sort(cores.begin(), cores.end());
+  return cores.empty() ? indexes(set) : cores;  // some virtual machines show no cores
+}
+
+std::vector<int> numa_nodes_of(hwloc_topology_t topology, hwloc_const_bitmap_t set) {
+  const Bitmap nodes(hwloc_bitmap_alloc());
+  hwloc_cpuset_to_nodeset(topology, set, nodes.get());
+  return indexes(nodes.get());
+}
+
+/// Where the calling thread may run; everything allowed where the system does not say.
+Bitmap binding(hwloc_topology_t topology) {
+  Bitmap bound(hwloc_bitmap_alloc());
+  hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(topology);
+  if (hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_THREAD) != 0) {
+    hwloc_bitmap_copy(bound.get(), allowed);
+  }
+  hwloc_bitmap_and(bound.get(), bound.get(), allowed);
+  if (hwloc_bitmap_iszero(bound.get()) != 0) {
+    hwloc_bitmap_copy(bound.get(), allowed);
+  }
+  return bound;
+}
+
+/// The NUMA node that a device hangs on, if it is one.
+int numa_of(hwloc_topology_t topology, hwloc_obj_t device) {
+  const hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, device);
+  return near != nullptr && near->nodeset != nullptr && hwloc_bitmap_weight(near->nodeset) == 1
+             ? hwloc_bitmap_first(near->nodeset)
+             : -1;
+}
+
+/// A display controller or accelerator of a maker of GPUs: servers have other display controllers.
+bool is_gpu(const decltype(hwloc_obj_attr_u::pcidev)& pci) {
+  constexpr int kDisplay = 0x03;
+  constexpr int kAccelerator = 0x12;
+  constexpr unsigned kAmd = 0x1002;
+  constexpr unsigned kIntel = 0x8086;
+  constexpr unsigned kNvidia = 0x10de;
+  const int kind = pci.class_id >> 8;
+  return (kind == kDisplay || (kind == kAccelerator && pci.vendor_id != kIntel)) &&
+         (pci.vendor_id == kAmd || pci.vendor_id == kIntel || pci.vendor_id == kNvidia);
+}
+
+std::vector<Gpu> gpus_of(hwloc_topology_t topology) {
+  std::vector<Gpu> gpus;
+  hwloc_obj_t device = nullptr;
+  while ((device = hwloc_get_next_pcidev(topology, device)) != nullptr) {
+    const auto& pci = device->attr->pcidev;
+    if (is_gpu(pci)) {
+      const char* name = hwloc_obj_get_info_by_name(device, "PCIDevice");
+      gpus.push_back(
+          {name == nullptr ? "" : name,
+           fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain, pci.bus, pci.dev, pci.func), "",
+           numa_of(topology, device)});
+    }
+  }
+  return gpus;
+}
+
+std::vector<Nic> nics_of(hwloc_topology_t topology) {
+  std::vector<Nic> nics;
   hwloc_obj_t device = nullptr;
   while ((device = hwloc_get_next_osdev(topology, device)) != nullptr) {
-    coprocessors += is_gpu(device) ? 1 : 0;
-    const bool render = device->attr->osdev.type == HWLOC_OBJ_OSDEV_GPU &&
-                        device->name != nullptr && std::strncmp(device->name, "renderD", 7) == 0;
-    cards += render ? 1 : 0;
+    const hwloc_obj_osdev_type_t type = device->attr->osdev.type;
+    if (device->name != nullptr &&
+        (type == HWLOC_OBJ_OSDEV_NETWORK || type == HWLOC_OBJ_OSDEV_OPENFABRICS)) {
+      nics.push_back({device->name, type == HWLOC_OBJ_OSDEV_NETWORK ? "network" : "openfabrics",
+                      numa_of(topology, device)});
+    }
   }
-  return std::max(coprocessors, cards);
+  return nics;
+}
+
+int count(hwloc_topology_t topology, hwloc_obj_type_t type) {
+  return std::max(1, hwloc_get_nbobjs_by_type(topology, type));
 }
 
 }  // namespace
 
-Machine discover_machine() {
-  Machine machine;
-  const HwlocTopology topology = load_topology();
-  if (topology) {
-    machine.cores = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
-    machine.numa_nodes = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE));
-    machine.gpus = count_gpus(topology.get());
+void discover_machine(RankFacts& facts) {
+  const HwlocTopology owned = load_topology();
+  if (!owned) {
+    const auto cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    facts.machine.cores = facts.machine.allowed_cores = cores;
+    for (int core = 0; core < cores; ++core) {
+      facts.cores.push_back(core);
+    }
+    facts.cpus = index_list(facts.cores);
+    return;
   }
-  return machine;
+  const hwloc_topology_t topology = owned.get();
+  const Bitmap bound = binding(topology);
+  facts.cpus = index_list(indexes(bound.get()));
+  facts.cores = cores_in(topology, bound.get());
+  facts.numa_nodes = numa_nodes_of(topology, bound.get());
+  facts.machine = {
+      count(topology, HWLOC_OBJ_PACKAGE),
+      count(topology, HWLOC_OBJ_NUMANODE),
+      static_cast<int>(cores_in(topology, hwloc_topology_get_topology_cpuset(topology)).size()),
+      static_cast<int>(cores_in(topology, hwloc_topology_get_allowed_cpuset(topology)).size()),
+      gpus_of(topology),
+      nics_of(topology)};
 }
 
 }  // namespace sherd::runtime

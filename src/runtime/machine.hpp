@@ -1,14 +1,10 @@
 #pragma once
 
+#include "sherd/runtime/rank_facts.hpp"
+
 namespace sherd::runtime {
 
-/// What hwloc sees of this node.
-struct Machine {
-  int cores = 1;
-  int numa_nodes = 1;
-  int gpus = 0;
-};
-
-[[nodiscard]] Machine discover_machine();
+/// Fills what hwloc knows: the node, and the cpus, cores and NUMA nodes the calling thread may use.
+void discover_machine(RankFacts& facts);
 
 }  // namespace sherd::runtime

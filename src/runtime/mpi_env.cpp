@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
@@ -17,6 +19,20 @@ namespace {
 void require_success(int code, const char* call) {
   if (code != MPI_SUCCESS) {
     throw CommError(fmt::format("{} failed with MPI error {}", call, code));
+  }
+}
+
+/// MPI_Abort asks the launcher to end all ranks. One that is cut off from it would wait for ever.
+constexpr std::chrono::seconds kAbortTakes{5};
+
+void end_process_after(std::chrono::seconds time, int exit_code) noexcept {
+  try {
+    std::thread([time, exit_code] {
+      std::this_thread::sleep_for(time);
+      std::_Exit(exit_code);
+    }).detach();
+  } catch (const std::exception&) {
+    // Then MPI_Abort has to do it alone.
   }
 }
 
@@ -81,11 +97,54 @@ std::string processor_name() {
   return {name, static_cast<std::size_t>(length)};
 }
 
+std::string mpi_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  require_success(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  const std::string whole(text, static_cast<std::size_t>(length));
+  return whole.substr(0, whole.find_first_of(",\n"));  // what follows is about its build
+}
+
+std::string mpi_thread_level() {
+  int level = MPI_THREAD_SINGLE;
+  require_success(MPI_Query_thread(&level), "MPI_Query_thread");
+  switch (level) {
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
+  }
+}
+
 std::vector<int> gather_ints(int value) {
   std::vector<int> values(static_cast<std::size_t>(world_size()));
   require_success(MPI_Allgather(&value, 1, MPI_INT, values.data(), 1, MPI_INT, MPI_COMM_WORLD),
                   "MPI_Allgather");
   return values;
+}
+
+std::vector<std::string> gather_bytes(const std::string& mine) {
+  const std::vector<int> lengths = gather_ints(static_cast<int>(mine.size()));
+  std::vector<int> starts;
+  std::size_t total = 0;
+  for (const int length : lengths) {
+    starts.push_back(static_cast<int>(total));
+    total += static_cast<std::size_t>(length);
+  }
+  std::string all(total, '\0');
+  require_success(MPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(),
+                                 lengths.data(), starts.data(), MPI_BYTE, MPI_COMM_WORLD),
+                  "MPI_Allgatherv");
+  std::vector<std::string> parts;
+  for (std::size_t rank = 0; rank < lengths.size(); ++rank) {
+    parts.push_back(all.substr(static_cast<std::size_t>(starts[rank]),
+                               static_cast<std::size_t>(lengths[rank])));
+  }
+  return parts;
 }
 
 int lowest_rank_on_node() {
@@ -102,6 +161,7 @@ int lowest_rank_on_node() {
 
 void abort_world(int exit_code) noexcept {
   if (mpi_running()) {
+    end_process_after(kAbortTakes, exit_code);
     MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
   std::_Exit(exit_code);

@@ -26,8 +26,14 @@ class MpiEnv {
 [[nodiscard]] int world_rank();
 [[nodiscard]] int world_size();
 [[nodiscard]] std::string processor_name();
+/// "Open MPI v4.1.4"
+[[nodiscard]] std::string mpi_library();
+/// "MPI_THREAD_MULTIPLE"
+[[nodiscard]] std::string mpi_thread_level();
 /// Every rank's `value`, by rank. Collective.
 [[nodiscard]] std::vector<int> gather_ints(int value);
+/// Every rank's `mine`, by rank. Collective.
+[[nodiscard]] std::vector<std::string> gather_bytes(const std::string& mine);
 /// The lowest rank of the launch that shares memory with this one. Collective.
 [[nodiscard]] int lowest_rank_on_node();
 [[noreturn]] void abort_world(int exit_code) noexcept;

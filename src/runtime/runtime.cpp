@@ -11,9 +11,9 @@ namespace sherd::runtime {
 namespace {
 
 Topology describe(const Launch& launch) {
-  refuse_singleton(launch, world_size());
-  Topology topology = discover_topology();
-  topology.launcher = launch.launcher;
+  refuse_singleton(launch, world_size(), mpi_library());
+  Topology topology = discover_topology(launch);
+  set_library_threads(topology.threads_of_rank[static_cast<std::size_t>(topology.rank)]);
   log::set_rank(topology.rank, topology.size, topology.host);
   return topology;
 }
@@ -23,10 +23,7 @@ Topology describe(const Launch& launch) {
 /// Members start in this order and end in reverse.
 struct Runtime::Impl {
   Impl(int& argc, char**& argv)
-      : launch((limit_library_threads(), detect_launch())),
-        mpi(argc, argv),
-        topology(describe(launch)),
-        kokkos(argc, argv) {}
+      : launch(detect_launch()), mpi(argc, argv), topology(describe(launch)), kokkos(argc, argv) {}
 
   Launch launch;
   MpiEnv mpi;

@@ -2,8 +2,9 @@
 
 namespace sherd::runtime {
 
-/// One thread per rank for libraries that use OpenMP (oneDNN, BLAS), unless the user has chosen a
-/// number with OMP_NUM_THREADS. To be called before such a library does its first work.
-void limit_library_threads();
+/// Says how many threads libraries that use OpenMP (oneDNN, Kokkos built with it) may have in this
+/// rank, unless the user has with OMP_NUM_THREADS. To be called by the thread that will call them,
+/// before they do their first work.
+void set_library_threads(int threads);
 
 }  // namespace sherd::runtime

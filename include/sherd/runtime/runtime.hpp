@@ -9,7 +9,7 @@ namespace sherd::runtime {
 
 /// What the process runs on: owns MPI (unless somebody else started it), Kokkos and the device, and
 /// ends them in reverse. `main` makes one and passes on what it hands out. Construction is
-/// collective over all processes of the launch. Sets one thread per rank for OpenMP libraries.
+/// collective over all processes. Gives OpenMP libraries a thread for each core of this rank.
 /// Throws ConfigError when N processes were launched but MPI sees one (a launcher without PMIx).
 class Runtime {
  public:
