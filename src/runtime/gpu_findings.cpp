@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "sherd/base/error.hpp"
 #include "sherd/runtime/placement.hpp"
 
 namespace sherd::runtime {
@@ -93,6 +94,12 @@ std::vector<Finding> find_gpu_problems(const Topology& topology) {
     }
   }
   return found;
+}
+
+void refuse_shared_gpus(const Topology& topology) {
+  for (const Finding& finding : find_gpu_problems(topology)) {
+    throw ConfigError(finding.text);
+  }
 }
 
 }  // namespace sherd::runtime

@@ -29,6 +29,10 @@ struct Finding {
 /// is true of, and how many more there are.
 [[nodiscard]] std::vector<Finding> find_problems(const Topology& topology);
 
+/// Throws ConfigError when a device would be used by two ranks, or a rank has none. For runs on
+/// GPUs. The same on every rank.
+void refuse_shared_gpus(const Topology& topology);
+
 /// Throws ConfigError for the first finding that is an error; those about GPUs count only where
 /// they are used. The same on every rank.
 void refuse_errors(const Topology& topology, bool uses_gpus);

@@ -158,6 +158,7 @@ TEST(GpuFindings, TwoRanksThatSeeTheSameSingleDevice) {
                               "on cn1 would share GPU 0000:02:00.0 GPU-1-1"),
                     HasSubstr("--gpus-per-node=2 --gpu-bind=none instead of --gpus-per-task")));
   EXPECT_THROW(refuse_errors(place(0, facts), true), ConfigError);
+  EXPECT_THROW(refuse_shared_gpus(place(0, facts)), ConfigError);
   refuse_errors(place(0, facts), false);
 }
 
@@ -175,6 +176,7 @@ TEST(GpuFindings, OneDeviceEachUnderTheSameIndexIsRight) {
   see(facts[1], {facts[1].visible_gpus[1]}, "1");
   EXPECT_TRUE(ids(facts).empty());
   refuse_errors(place(0, facts), true);
+  refuse_shared_gpus(place(0, facts));
 }
 
 TEST(GpuFindings, PartsOfADividedDeviceAreDevices) {
