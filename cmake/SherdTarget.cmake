@@ -6,8 +6,13 @@ configure_file(include/sherd/base/config.hpp.in
 
 add_library(sherd_flags INTERFACE)
 target_compile_options(sherd_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Werror=return-type
-  $<$<BOOL:${SHERD_WERROR}>:-Werror> $<$<BOOL:${SHERD_NATIVE}>:-march=native>)
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wsign-conversion>"
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wnon-virtual-dtor;-Werror=return-type>"
+  "$<$<COMPILE_LANGUAGE:C,CXX>:$<$<BOOL:${SHERD_WERROR}>:-Werror>>"
+  "$<$<COMPILE_LANGUAGE:C,CXX>:$<$<BOOL:${SHERD_NATIVE}>:-march=native>>"
+  # nvcc: kernels are lambdas, and call constexpr functions of the standard library
+  "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${SHERD_WERROR}>:--Werror=all-warnings;-Xcompiler=-Werror>>")
 if(SHERD_SANITIZE)
   target_compile_options(sherd_flags INTERFACE -fsanitize=${SHERD_SANITIZE} -fno-omit-frame-pointer
                                                -fno-sanitize-recover=all -g1)

@@ -145,6 +145,11 @@ std::shared_ptr<Device> open_cuda(int ordinal) {
   if (!status.available) {
     throw ConfigError("device cuda is not there: " + status.reason);
   }
+  if (!kokkos_has_cuda()) {
+    throw ConfigError(
+        "device cuda is not there: Kokkos was built without CUDA (kernels run through it). Try: a "
+        "Kokkos with CUDA, as spack install kokkos+cuda gives it, and configure again");
+  }
   check(cudaSetDevice(ordinal), "cudaSetDevice");
   start_kokkos_on(ordinal);
   return std::make_shared<CudaDevice>(ordinal);

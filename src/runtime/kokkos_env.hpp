@@ -19,8 +19,7 @@ class KokkosEnv {
 /// Whether Kokkos was built with CUDA.
 [[nodiscard]] bool kokkos_has_cuda() noexcept;
 
-/// Starts Kokkos on a CUDA device, unless it runs. Throws ConfigError when it was built without
-/// CUDA.
+/// Starts Kokkos on a CUDA device, unless it runs; nothing without CUDA.
 void start_kokkos_on(int cuda_ordinal);
 
 }  // namespace sherd::runtime

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tensor/kernel/launch.hpp"
+
 namespace sherd::kernel {
 
 void require_memory(std::initializer_list<const Tensor*> tensors, const char* kernel) {
@@ -45,6 +47,10 @@ runtime::Device* device_of(std::initializer_list<const Tensor*> tensors, const c
         "{}: some tensors are on the device and some are not. Try: to_device()", kernel));
   }
   return device;
+}
+
+void throw_without_kokkos() {
+  throw ArgumentError("a Kokkos kernel before Kokkos is initialised. Try: a sherd::Runtime first");
 }
 
 void throw_dtype(DType dtype, const char* kernel) {

@@ -53,6 +53,7 @@ void launch_host(const Body& body, std::int64_t begin, std::int64_t end) {
 /// when Kokkos is not initialised.
 template <class Body>
 void launch_kokkos(const char* label, const Body& body, std::int64_t count);
+[[noreturn]] void throw_without_kokkos();
 
 /// The same over single items on a CUDA stream, without waiting. Instantiated in cuda/, where
 /// Kokkos has CUDA.
