@@ -28,5 +28,7 @@ sherd_find_packages()
 
 if(SHERD_ENABLE_CUDA)
   find_package(CUDAToolkit REQUIRED)
+endif()
+if(SHERD_ENABLE_NCCL)
   find_package(NCCL REQUIRED)
 endif()
