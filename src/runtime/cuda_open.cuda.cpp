@@ -6,7 +6,7 @@
 #include "runtime/cuda_call.hpp"
 #include "runtime/cuda_stream.hpp"
 #include "runtime/kokkos_env.hpp"
-#include "sherd/base/error.hpp"
+#include "sherd/base/check.hpp"
 #include "sherd/runtime/block_pool.hpp"
 #include "sherd/runtime/device.hpp"
 
@@ -140,7 +140,14 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
+/// The process has one, and keeps it: Kokkos computes on its stream until Kokkos ends.
 std::shared_ptr<Device> open_cuda(int ordinal) {
+  static std::shared_ptr<Device>& opened = *new std::shared_ptr<Device>;
+  if (opened) {
+    expect(opened->description().ordinal == ordinal, "a second CUDA device in one process");
+    opened->make_current();
+    return opened;
+  }
   const DeviceStatus status = cuda_status();
   if (!status.available) {
     throw ConfigError("device cuda is not there: " + status.reason);
@@ -152,7 +159,8 @@ std::shared_ptr<Device> open_cuda(int ordinal) {
   }
   check(cudaSetDevice(ordinal), "cudaSetDevice");
   start_kokkos_on(ordinal);
-  return std::make_shared<CudaDevice>(ordinal);
+  opened = std::make_shared<CudaDevice>(ordinal);
+  return opened;
 }
 
 }  // namespace sherd::runtime

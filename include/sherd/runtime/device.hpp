@@ -77,8 +77,9 @@ class Device : public std::enable_shared_from_this<Device> {
   Device() = default;
 };
 
-/// Opens a CUDA device; starts its context, and Kokkos on it. One device per process. Throws
-/// ConfigError with the reason when CUDA cannot be used by this build or here.
+/// Opens a CUDA device; starts its context, and Kokkos on it. A process has one, which stays open:
+/// a second call gives the same. Not thread-safe. Throws ConfigError with the reason when CUDA
+/// cannot be used by this build or here.
 [[nodiscard]] std::shared_ptr<Device> open_cuda(int ordinal);
 
 /// The device of the calling thread; null: everything is in host memory.

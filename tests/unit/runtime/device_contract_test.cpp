@@ -1,5 +1,4 @@
-// What every device does. It runs on the emulated device, and where the build and the machine have
-// one, on a CUDA device.
+// What every device does.
 
 #include <gtest/gtest.h>
 
@@ -10,36 +9,15 @@
 #include <vector>
 
 #include "sherd/base/error.hpp"
-#include "sherd/runtime/emulated_device.hpp"
+#include "sherd/runtime/device.hpp"
+#include "support/device_kinds.hpp"
 
 namespace sherd::runtime {
 namespace {
 
-struct Kind {
-  std::string name;
-  std::shared_ptr<Device> (*open)();
-};
+using test::DeviceKind;
 
-std::vector<Kind> kinds() {
-  std::vector<Kind> result = {
-      {"emulated",
-       [] { return make_emulated({.memory_bytes = std::size_t{64} << 20, .seed = 7}); }},
-      {"emulated_eager", [] {
-         return make_emulated({.memory_bytes = std::size_t{64} << 20, .queued_operations = 0});
-       }}};
-  bool cuda = cuda_status().available;
-  try {
-    cuda = cuda && open_cuda(0) != nullptr;
-  } catch (const ConfigError&) {  // Kokkos has no CUDA
-    cuda = false;
-  }
-  if (cuda) {
-    result.push_back({"cuda", [] { return open_cuda(0); }});
-  }
-  return result;
-}
-
-class DeviceContract : public testing::TestWithParam<Kind> {
+class DeviceContract : public testing::TestWithParam<DeviceKind> {
  protected:
   DeviceContract() : device_(GetParam().open()), scope_(device_) {}
 
@@ -187,7 +165,7 @@ TEST_P(DeviceContract, MoreMemoryThanThereIsIsAnErrorWithTheBytes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract, testing::ValuesIn(kinds()),
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract, testing::ValuesIn(test::device_kinds()),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

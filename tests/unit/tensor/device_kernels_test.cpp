@@ -1,60 +1,27 @@
-// Every kernel on device tensors: the bits of the host's result, out of streams that are worked off
-// late and memory the host cannot touch. The device is the emulated one.
+// Every kernel on device tensors against the host's: on the emulated device the same bits, out of
+// streams that are worked off late and memory the host cannot touch; on a CUDA device the same
+// numbers up to rounding.
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <vector>
 
 #include "sherd/base/error.hpp"
-#include "sherd/runtime/emulated_device.hpp"
 #include "sherd/tensor/kernel/attention.hpp"
 #include "sherd/tensor/kernel/elementwise.hpp"
 #include "sherd/tensor/kernel/embedding.hpp"
 #include "sherd/tensor/kernel/norm.hpp"
 #include "sherd/tensor/kernel/optimizer.hpp"
 #include "sherd/tensor/kernel/rope.hpp"
-#include "unit/tensor/values.hpp"
+#include "unit/tensor/device_kernels.hpp"
 
 namespace sherd {
 namespace {
 
 using kernel::Transpose;
 using kernel::Write;
-using Tensors = std::vector<Tensor>;
-
-/// Runs `kernel` on host tensors and on copies of them on the device: all that it may have written
-/// must be the same bits.
-class DeviceKernels : public testing::TestWithParam<DType> {
- protected:
-  void expect_same(const Tensors& tensors, const std::function<void(const Tensors&)>& kernel) {
-    Tensors host;
-    Tensors device;
-    for (const Tensor& tensor : tensors) {
-      host.push_back(tensor.clone());
-      device.push_back(to_device(tensor));
-    }
-    kernel(host);
-    kernel(device);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      EXPECT_TRUE(test::same_bits(host[i], to_host(device[i]))) << "tensor " << i;
-    }
-  }
-  [[nodiscard]] Tensor random(const Shape& shape) {
-    return test::random(shape, GetParam(), seed_++);
-  }
-  [[nodiscard]] Tensor wide(const Shape& shape) {
-    return test::random(shape, wide_type(), seed_++);
-  }
-  [[nodiscard]] static DType wide_type() {
-    return GetParam() == DType::f64 ? DType::f64 : DType::f32;
-  }
-
-  std::shared_ptr<runtime::Device> device_ =
-      runtime::make_emulated({.memory_bytes = std::size_t{256} << 20, .seed = 11});
-  runtime::DeviceScope scope_{device_};
-  unsigned seed_ = 1;
-};
+using test::DeviceKernels;
+using test::Tensors;
 
 TEST_P(DeviceKernels, Elementwise) {
   const Shape shape{37, 100};
@@ -166,7 +133,7 @@ TEST_P(DeviceKernels, CrossEntropy) {
     kernel::cross_entropy_backward(t[0], targets, t[1], 0.25, t[2]);
     kernel::cross_entropy_backward(t[0], targets, t[1], 0.5, t[0]);
   });
-  EXPECT_EQ(losses[0], losses[1]);
+  expect_same(losses[0], losses[1]);
 }
 
 TEST_P(DeviceKernels, UncheckedIdsMakeNaN) {
@@ -195,7 +162,7 @@ TEST_P(DeviceKernels, Statistics) {
   test::Values bad(9000, 1.0);
   bad[5003] = test::kInf;
   bad[8000] = test::kNan;
-  const Tensor broken = to_device(test::make(Shape{9000}, GetParam(), bad));
+  const Tensor broken = to_device(test::make(Shape{9000}, dtype(), bad));
   EXPECT_EQ(kernel::first_nonfinite(broken), 5003);
   EXPECT_EQ(kernel::grad_stats(broken).nonfinite, 2);
 }
@@ -210,7 +177,7 @@ TEST_P(DeviceKernels, Sums) {
       stats.push_back(kernel::sum_sources({}, t[2], true));
     });
   }
-  if (GetParam() != DType::f64) {
+  if (dtype() != DType::f64) {
     for (const DType rounded : {DType::f32, DType::bf16, DType::f16}) {
       expect_same({random(shape), wide(shape), random(shape), random(shape)},
                   [&](const Tensors& t) {
@@ -221,8 +188,8 @@ TEST_P(DeviceKernels, Sums) {
     }
   }
   for (std::size_t i = 0; i + 3 < stats.size(); i += 4) {  // host twice, device twice
-    EXPECT_EQ(stats[i].sum_of_squares, stats[i + 2].sum_of_squares) << i;
-    EXPECT_EQ(stats[i + 1].sum_of_squares, stats[i + 3].sum_of_squares) << i;
+    expect_same(stats[i].sum_of_squares, stats[i + 2].sum_of_squares);
+    expect_same(stats[i + 1].sum_of_squares, stats[i + 3].sum_of_squares);
   }
 }
 
@@ -254,16 +221,16 @@ TEST_P(DeviceKernels, OptimizerSteps) {
 }
 
 TEST_P(DeviceKernels, NarrowsInPlace) {
-  if (GetParam() == DType::f64) {
+  if (dtype() == DType::f64) {
     EXPECT_THROW(
         static_cast<void>(kernel::narrow_in_place(to_device(random(Shape{4})), DType::bf16)),
         ArgumentError);
     return;
   }
   const Tensor from = test::random(Shape{10000}, DType::f32, 5);
-  const Tensor narrow = kernel::narrow_in_place(to_device(from), GetParam());
+  const Tensor narrow = kernel::narrow_in_place(to_device(from), dtype());
   EXPECT_TRUE(narrow.is_on_device());
-  EXPECT_TRUE(test::same_bits(to_host(narrow), to_dtype(from, GetParam())));
+  EXPECT_TRUE(test::same_bits(to_host(narrow), to_dtype(from, dtype())));
 }
 
 TEST_P(DeviceKernels, OperandsInTwoPlacesAreRefused) {
@@ -275,9 +242,14 @@ TEST_P(DeviceKernels, OperandsInTwoPlacesAreRefused) {
   EXPECT_THROW(kernel::add(there, there, there), ArgumentError);
 }
 
-INSTANTIATE_TEST_SUITE_P(DTypes, DeviceKernels,
-                         testing::Values(DType::f32, DType::f64, DType::bf16, DType::f16),
-                         [](const auto& dtype) { return std::string(to_string(dtype.param)); });
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceKernels,
+                         testing::Combine(testing::ValuesIn(test::device_kinds()),
+                                          testing::Values(DType::f32, DType::f64, DType::bf16,
+                                                          DType::f16)),
+                         [](const auto& one) {
+                           return std::get<0>(one.param).name + "_" +
+                                  std::string(to_string(std::get<1>(one.param)));
+                         });
 
 }  // namespace
 }  // namespace sherd
