@@ -18,7 +18,7 @@ using cuda::report;
 
 constexpr std::size_t kCoarse = std::size_t{2} << 20;  // what CUDA gives out at least
 
-/// Memory of the device that was current for the thread that asks.
+/// Whichever thread asks: another device that is current there must not get a context.
 class DeviceBlocks final : public BlockSource {
  public:
   explicit DeviceBlocks(int ordinal) : ordinal_(ordinal) {}
@@ -41,9 +41,10 @@ class DeviceBlocks final : public BlockSource {
 
 class PinnedBlocks final : public BlockSource {
  public:
+  explicit PinnedBlocks(int ordinal) : ordinal_(ordinal) {}
   std::byte* obtain(std::size_t size) noexcept override {
     void* block = nullptr;
-    if (cudaMallocHost(&block, size) != cudaSuccess) {
+    if (cudaSetDevice(ordinal_) != cudaSuccess || cudaMallocHost(&block, size) != cudaSuccess) {
       static_cast<void>(cudaGetLastError());
       return nullptr;
     }
@@ -52,6 +53,9 @@ class PinnedBlocks final : public BlockSource {
   void give_back(std::byte* block, std::size_t) noexcept override {
     report(cudaFreeHost(block), "cudaFreeHost");
   }
+
+ private:
+  int ordinal_;
 };
 
 DeviceDescription describe(int ordinal) {
@@ -71,6 +75,7 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int ordinal)
       : description_(describe(ordinal)),
         device_blocks_(ordinal),
+        pinned_blocks_(ordinal),
         device_pool_(device_blocks_, kCoarse),
         pinned_pool_(pinned_blocks_, kCoarse),
         compute_(false) {}
@@ -83,6 +88,7 @@ class CudaDevice final : public Device {
     return description_;
   }
   [[nodiscard]] DeviceMemory memory() const override {
+    check(cudaSetDevice(description_.ordinal), "cudaSetDevice");
     DeviceMemory memory;
     check(cudaMemGetInfo(&memory.free, &memory.total), "cudaMemGetInfo");
     return memory;
@@ -102,6 +108,7 @@ class CudaDevice final : public Device {
   }
   void reset_peak(MemoryKind kind) noexcept override { pool(kind).reset_peak(); }
   std::size_t release_pooled(MemoryKind kind) noexcept override {
+    report(cudaSetDevice(description_.ordinal), "cudaSetDevice");
     report(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     return pool(kind).release();
   }
@@ -109,9 +116,13 @@ class CudaDevice final : public Device {
   /// Ahead of the compute stream where the device has to choose: copies and collectives are what
   /// kernels wait for.
   [[nodiscard]] std::unique_ptr<Stream> make_stream() override {
+    make_current();
     return std::make_unique<cuda::CudaStream>(true);
   }
-  void synchronize() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+  void synchronize() override {
+    make_current();
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
   void make_current() override { check(cudaSetDevice(description_.ordinal), "cudaSetDevice"); }
 
  private:

@@ -4,36 +4,43 @@
 
 namespace sherd::kernel {
 
-Tensor on_its_way_to_host(const Tensor& tensor) {
-  const Tensor to = Tensor::empty(tensor.shape(), tensor.dtype(), MemoryKind::pinned);
-  copy(tensor, to);
-  return to;
+HostCopy::HostCopy(const Tensor& tensor) : tensor_(tensor) {
+  if (tensor.is_on_device()) {
+    tensor_ = Tensor::empty(tensor.shape(), tensor.dtype(), MemoryKind::pinned);
+    copy(tensor, tensor_);
+    written_ = tensor.device()->compute_stream().record();
+  }
+}
+
+HostCopy::~HostCopy() {
+  try {
+    written_.synchronize();
+  } catch (...) {  // the device failed: nobody writes any more
+  }
+}
+
+const Tensor& HostCopy::read() const {
+  written_.synchronize();
+  return tensor_;
 }
 
 PendingStats BlockResults::pending() const {
   PendingStats stats;
-  if (!squares_.is_on_device()) {
-    stats.squares_ = squares_;
-    stats.nonfinite_ = nonfinite_;
-    return stats;
-  }
-  stats.squares_ = on_its_way_to_host(squares_);
-  stats.nonfinite_ = on_its_way_to_host(nonfinite_);
-  stats.written_ = squares_.device()->compute_stream().record();
+  stats.squares_ = std::make_shared<const HostCopy>(squares_);
+  stats.nonfinite_ = std::make_shared<const HostCopy>(nonfinite_);
   return stats;
 }
 
 /// In the order of the blocks, wherever they were computed.
 GradStats PendingStats::read() const {
   GradStats stats;
-  if (!squares_.defined()) {
+  if (!squares_) {
     return stats;
   }
-  written_.synchronize();
-  for (const double sum : squares_.span<double>()) {
+  for (const double sum : squares_->read().span<double>()) {
     stats.sum_of_squares += sum;
   }
-  for (const std::int64_t count : nonfinite_.span<std::int64_t>()) {
+  for (const std::int64_t count : nonfinite_->read().span<std::int64_t>()) {
     stats.nonfinite += count;
   }
   return stats;

@@ -1,9 +1,27 @@
 #pragma once
 
+#include "sherd/runtime/stream.hpp"
 #include "sherd/tensor/kernel/optimizer.hpp"
 #include "tensor/kernel/body/grad_stats.hpp"
 
 namespace sherd::kernel {
+
+/// What a device computed, on its way to the host; of a tensor on the host the tensor itself.
+class HostCopy {
+ public:
+  explicit HostCopy(const Tensor& tensor);
+  /// Waits: the memory must outlive the copy.
+  ~HostCopy();
+  HostCopy(const HostCopy&) = delete;
+  HostCopy& operator=(const HostCopy&) = delete;
+
+  /// Waits for it.
+  [[nodiscard]] const Tensor& read() const;
+
+ private:
+  Tensor tensor_;
+  runtime::Event written_;
+};
 
 /// Memory for the statistics of every block of `numel` elements, beside the elements.
 class BlockResults {
@@ -26,8 +44,5 @@ class BlockResults {
   Tensor squares_;
   Tensor nonfinite_;
 };
-
-/// A copy in pinned memory, there when the compute stream is past it.
-[[nodiscard]] Tensor on_its_way_to_host(const Tensor& tensor);
 
 }  // namespace sherd::kernel

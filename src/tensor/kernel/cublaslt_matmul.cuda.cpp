@@ -6,6 +6,7 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <mutex>
 #include <unordered_map>
 
@@ -81,8 +82,39 @@ UniqueHandle<DescriptionTraits> describe(const onednn::Product& p) {
   return description;
 }
 
+/// What an algorithm may be chosen for: the product, and how its operands lie. Parameters lie where
+/// their unit has them, not at the multiples of 256 bytes that cuBLASLt takes for granted.
+struct Key {
+  onednn::Product product;
+  std::array<std::uint32_t, 3> alignment = {};  // of a, b, c
+
+  friend bool operator==(const Key&, const Key&) = default;
+};
+struct KeyHash {
+  std::size_t operator()(const Key& key) const noexcept {
+    std::size_t hash = onednn::ProductHash()(key.product);
+    for (const std::uint32_t alignment : key.alignment) {
+      hash = hash * 31 + alignment;
+    }
+    return hash;
+  }
+};
+
+/// Up to 16 bytes, which is what one load of a GPU takes at most.
+std::uint32_t alignment_of(const void* data) {
+  constexpr std::uintptr_t kMost = 16;
+  const auto address = reinterpret_cast<std::uintptr_t>(data) | kMost;
+  return static_cast<std::uint32_t>(address & (~address + 1));
+}
+
+void prefer(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+            std::uint32_t value) {
+  check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
+        "cublasLtMatmulPreferenceSetAttribute");
+}
+
 /// Results may not depend on the order in which parts of a sum arrive.
-UniqueHandle<PreferenceTraits> preference() {
+UniqueHandle<PreferenceTraits> preference(const Key& key) {
   cublasLtMatmulPreference_t raw = nullptr;
   check(cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate");
   UniqueHandle<PreferenceTraits> result(raw);
@@ -90,35 +122,30 @@ UniqueHandle<PreferenceTraits> preference() {
   check(cublasLtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                              &workspace, sizeof workspace),
         "cublasLtMatmulPreferenceSetAttribute");
-  const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE |
-                                CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
-                                CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-  check(cublasLtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                             &schemes, sizeof schemes),
-        "cublasLtMatmulPreferenceSetAttribute");
+  prefer(raw, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+         CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
+             CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
+  prefer(raw, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.alignment[1]);  // b comes first there
+  prefer(raw, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.alignment[0]);
+  prefer(raw, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.alignment[2]);
+  prefer(raw, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.alignment[2]);
   return result;
 }
 
 /// A product with its descriptions and the algorithm chosen for it.
 class Multiplication {
  public:
-  Multiplication(cublasLtHandle_t handle, const onednn::Product& p)
-      : description_(describe(p)),
-        a_(layout(p.in, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k)),
-        b_(layout(p.in, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n)),
-        c_(layout(p.out, p.m, p.n)),
-        wide_(p.in == DType::f64),
-        accumulate_(p.accumulate) {
+  Multiplication(cublasLtHandle_t handle, const Key& key) : Multiplication(key.product) {
+    const onednn::Product& p = key.product;
     int found = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle, description_.get(), b_.get(), a_.get(), c_.get(),
-                                         c_.get(), preference().get(), 1, &chosen_, &found),
+                                         c_.get(), preference(key).get(), 1, &chosen_, &found),
           "cublasLtMatmulAlgoGetHeuristic");
     if (found == 0) {
       throw DeviceError(fmt::format("cuBLASLt cannot multiply [{}, {}] by [{}, {}] in {}", p.m, p.k,
                                     p.k, p.n, to_string(p.in)));
     }
   }
-
   void run(cublasLtHandle_t handle, cudaStream_t stream, const void* a, const void* b,
            void* c) const {
     const Scratch<std::byte> workspace(static_cast<std::int64_t>(chosen_.workspaceSize),
@@ -136,6 +163,14 @@ class Multiplication {
   }
 
  private:
+  explicit Multiplication(const onednn::Product& p)
+      : description_(describe(p)),
+        a_(layout(p.in, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k)),
+        b_(layout(p.in, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n)),
+        c_(layout(p.out, p.m, p.n)),
+        wide_(p.in == DType::f64),
+        accumulate_(p.accumulate) {}
+
   UniqueHandle<DescriptionTraits> description_;
   UniqueHandle<LayoutTraits> a_, b_, c_;
   bool wide_;
@@ -152,12 +187,13 @@ class Library {
   }
   void run(const onednn::Product& p, cudaStream_t stream, const void* a, const void* b, void* c) {
     const std::lock_guard lock(mutex_);
-    auto found = kept_.find(p);
+    const Key key{p, {alignment_of(a), alignment_of(b), alignment_of(c)}};
+    auto found = kept_.find(key);
     if (found == kept_.end()) {
       if (kept_.size() >= kMaxKept) {
         kept_.clear();
       }
-      found = kept_.try_emplace(p, handle_, p).first;
+      found = kept_.try_emplace(key, handle_, key).first;
     }
     found->second.run(handle_, stream, a, b, c);
   }
@@ -169,7 +205,7 @@ class Library {
 
   std::mutex mutex_;
   cublasLtHandle_t handle_ = nullptr;
-  std::unordered_map<onednn::Product, Multiplication, onednn::ProductHash> kept_;
+  std::unordered_map<Key, Multiplication, KeyHash> kept_;
 };
 
 /// Whether cuBLASLt stores what it multiplies in this type.

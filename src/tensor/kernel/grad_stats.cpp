@@ -72,18 +72,14 @@ PendingIndex begin_first_nonfinite(const Tensor& values) {
   require_memory({&values}, "first_nonfinite");
   runtime::Device* device = device_of({&values}, "first_nonfinite");
   PendingIndex index;
-  visit_dtype(values.dtype(), "first_nonfinite",
-              [&]<class T>(T) { index.found_ = look_through<T>(values, device); });
-  if (device != nullptr) {
-    index.found_ = on_its_way_to_host(index.found_);
-    index.written_ = device->compute_stream().record();
-  }
+  visit_dtype(values.dtype(), "first_nonfinite", [&]<class T>(T) {
+    index.found_ = std::make_shared<const HostCopy>(look_through<T>(values, device));
+  });
   return index;
 }
 
 std::int64_t PendingIndex::read() const {
-  written_.synchronize();
-  for (const std::int64_t index : found_.span<std::int64_t>()) {
+  for (const std::int64_t index : found_->read().span<std::int64_t>()) {
     if (index >= 0) {
       return index;
     }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
-#include "sherd/runtime/stream.hpp"
 #include "sherd/tensor/kernel/path.hpp"
 #include "sherd/tensor/tensor.hpp"
 
@@ -47,6 +47,8 @@ struct GradStats {
   std::int64_t nonfinite = 0;
 };
 
+class HostCopy;
+
 /// The statistics of a gradient that a device may still be computing.
 class PendingStats {
  public:
@@ -57,9 +59,8 @@ class PendingStats {
 
  private:
   friend class BlockResults;
-  Tensor squares_;  ///< of every block, f64; on the host, or pinned and written by `written_`
-  Tensor nonfinite_;
-  runtime::Event written_;
+  std::shared_ptr<const HostCopy> squares_;  ///< of every block, f64
+  std::shared_ptr<const HostCopy> nonfinite_;
 };
 
 /// dst (+)= sources[0] + sources[1] + ... elementwise in that order, and the statistics of what
@@ -98,8 +99,7 @@ class PendingIndex {
 
  private:
   friend PendingIndex begin_first_nonfinite(const Tensor& values);
-  Tensor found_;  ///< by block, -1 for none; on the host, or pinned and written by `written_`
-  runtime::Event written_;
+  std::shared_ptr<const HostCopy> found_;  ///< by block, -1 for none
 };
 
 /// Index of the first NaN or infinity among the elements of any floating dtype, -1 if there is
