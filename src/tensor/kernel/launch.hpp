@@ -18,12 +18,16 @@
 namespace sherd::kernel {
 
 #if defined(__x86_64__) && defined(__GNUC__)
+// Not "arch=x86-64-v4": that takes away what -march on the command line gives, as from Spack, and a
+// body that is compiled for more cannot be inlined.
+#define SHERD_ISA_V3 "sse4.2,popcnt,avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
+#define SHERD_ISA_V4 SHERD_ISA_V3 ",avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 template <class Body>
-[[gnu::target("arch=x86-64-v4")]] void run_v4(Body body, std::int64_t begin, std::int64_t end) {
+[[gnu::target(SHERD_ISA_V4)]] void run_v4(Body body, std::int64_t begin, std::int64_t end) {
   body(begin, end);
 }
 template <class Body>
-[[gnu::target("arch=x86-64-v3")]] void run_v3(Body body, std::int64_t begin, std::int64_t end) {
+[[gnu::target(SHERD_ISA_V3)]] void run_v3(Body body, std::int64_t begin, std::int64_t end) {
   body(begin, end);
 }
 #endif
