@@ -40,8 +40,8 @@ Variable rope(const Variable& x, std::int64_t head_dim, const kernel::RopeTables
   expect(head_dim > 0 && x.shape()[2] % head_dim == 0,
          "rope: the last dimension is not a whole number of heads");
   const Tensor rows = as_rows(x.data());
-  const Tensor y =
-      Tensor::empty({x.shape()[0], x.shape()[2] / head_dim, x.shape()[1], head_dim}, x.dtype());
+  const Tensor y = Tensor::empty({x.shape()[0], x.shape()[2] / head_dim, x.shape()[1], head_dim},
+                                 x.dtype(), x.data().where());
   kernel::rope_pack(rows, tables, y);
   return record_one("rope", {x}, y, {}, [shape = rows.shape(), tables](BackwardContext& context) {
     rope_grad(context, shape, tables);
@@ -55,8 +55,9 @@ Variable attention(const Variable& q, const Variable& k, const Variable& v) {
   const std::int64_t heads = q.shape()[1];
   const std::int64_t seq = q.shape()[2];
   const std::int64_t width = heads * q.shape()[3];
-  const Tensor out = Tensor::empty({batch * seq, width}, q.dtype());
-  const Tensor lse = Tensor::empty({batch, heads, seq}, leaf_grad_dtype(q.dtype()));
+  const Tensor out = Tensor::empty({batch * seq, width}, q.dtype(), q.data().where());
+  const Tensor lse =
+      Tensor::empty({batch, heads, seq}, leaf_grad_dtype(q.dtype()), q.data().where());
   kernel::attention_forward(q.data(), k.data(), v.data(), out, lse);
   return record_one("attention", {q, k, v}, out.reshape({batch, seq, width}),
                     {q.data(), k.data(), v.data(), out, lse}, attention_grad);

@@ -15,7 +15,8 @@ Destination::Destination(BackwardContext& context, std::size_t input, const Shap
     tensor_ = target_.tensor.reshape(shape);
     write_ = target_.accumulate ? kernel::Write::accumulate : kernel::Write::overwrite;
   } else {
-    tensor_ = Tensor::empty(shape, dtype);
+    const Tensor& near = target_.tensor.defined() ? target_.tensor : context.grad_output(0);
+    tensor_ = Tensor::empty(shape, dtype, near.where());
   }
 }
 

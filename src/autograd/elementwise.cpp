@@ -29,7 +29,7 @@ void activation_grad(kernel::Activation kind, BackwardContext& context) {
 
 Variable add(const Variable& a, const Variable& b) {
   expect(a.shape() == b.shape() && a.dtype() == b.dtype(), "add needs equal shapes and types");
-  const Tensor sum = Tensor::empty(a.shape(), a.dtype());
+  const Tensor sum = Tensor::empty(a.shape(), a.dtype(), a.data().where());
   kernel::add(a.data(), b.data(), sum);
   return record_one("add", {a, b}, sum, {}, [](BackwardContext& context) {
     context.pass(0, context.grad_output(0));
@@ -43,13 +43,13 @@ Variable swiglu(const Variable& gate, const Variable& up) {
   std::vector<Variable> inputs{gate, up};
   std::vector<Tensor> saved{gate.data(), up.data()};
   about_to_compute(inputs, saved);
-  const Tensor y = Tensor::empty(gate.shape(), gate.dtype());
+  const Tensor y = Tensor::empty(gate.shape(), gate.dtype(), gate.data().where());
   kernel::swiglu_forward(gate.data(), up.data(), y);
   return record_one("swiglu", std::move(inputs), y, std::move(saved), swiglu_grad);
 }
 
 Variable activation(kernel::Activation kind, const Variable& x) {
-  const Tensor y = Tensor::empty(x.shape(), x.dtype());
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.data().where());
   kernel::activation_forward(kind, x.data(), y);
   return record_one("activation", {x}, y, {x.data()},
                     [kind](BackwardContext& context) { activation_grad(kind, context); });

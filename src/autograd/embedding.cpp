@@ -24,7 +24,8 @@ Variable embedding(const Variable& table, const Tensor& ids) {
   expect(table.shape().rank() == 2, "embedding needs a table [rows, dim]");
   expect(ids.defined() && ids.dtype() == DType::i32, "embedding needs i32 ids");
   const Tensor flat = ids.reshape({ids.numel()});
-  const Tensor out = Tensor::empty({flat.numel(), table.shape()[1]}, table.dtype());
+  const Tensor out =
+      Tensor::empty({flat.numel(), table.shape()[1]}, table.dtype(), table.data().where());
   kernel::embedding_forward(table.data(), flat, out);
   std::vector<std::int64_t> extents = ids.shape().extents();
   extents.push_back(table.shape()[1]);

@@ -22,7 +22,7 @@ void add_up(const Tensor& a, const Tensor& b, const Tensor& sum) {
 
 GradTarget GradSlot::target() {
   if (!tensor.defined()) {
-    tensor = Tensor::empty(shape, dtype);
+    tensor = Tensor::empty(shape, dtype, where);
   } else if (written && others_hold_it()) {
     tensor = tensor.clone();
   }
@@ -38,7 +38,7 @@ void GradSlot::pass(Tensor gradient) {
   }
   expect(gradient.shape() == shape, "a gradient has another shape than its variable");
   if (written) {
-    const Tensor sum = others_hold_it() ? Tensor::empty(shape, dtype) : tensor;
+    const Tensor sum = others_hold_it() ? Tensor::empty(shape, dtype, where) : tensor;
     add_up(tensor, gradient, sum);
     tensor = sum;
     borrowed = false;
@@ -47,7 +47,7 @@ void GradSlot::pass(Tensor gradient) {
     borrowed = true;
   } else {
     if (!tensor.defined()) {
-      tensor = Tensor::empty(shape, dtype);
+      tensor = Tensor::empty(shape, dtype, where);
     }
     convert(gradient, tensor);
   }

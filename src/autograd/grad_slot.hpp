@@ -9,13 +9,21 @@ namespace sherd::autograd {
 struct GradSlot {
   Shape shape;
   DType dtype = DType::f32;
+  MemoryKind where = MemoryKind::host;
   Tensor tensor;          ///< memory; its content counts only when `written`
   bool written = false;   ///< something has been written since the last clear
   bool may_share = true;  ///< whether the memory of a gradient handed over may be kept
   bool borrowed = false;  ///< `tensor` was handed over: others may be reading it
 
   GradSlot() = default;
-  GradSlot(Shape slot_shape, DType slot_dtype) : shape(std::move(slot_shape)), dtype(slot_dtype) {}
+  GradSlot(Shape slot_shape, DType slot_dtype, MemoryKind data)
+      : shape(std::move(slot_shape)), dtype(slot_dtype), where(where_for(shape, data)) {}
+
+  /// Where the gradient of such data is kept: with the data, but for a single value. Those scale
+  /// what comes behind them (a loss), and the host knows them without asking a device.
+  [[nodiscard]] static MemoryKind where_for(const Shape& shape, MemoryKind data) noexcept {
+    return shape.rank() == 0 ? MemoryKind::host : data;
+  }
 
   /// Memory to write the next contribution to. Allocates, or un-shares, where needed.
   [[nodiscard]] GradTarget target();

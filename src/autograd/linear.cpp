@@ -16,7 +16,7 @@ void check_shapes(const Variable& x, const Variable& weight) {
 }
 
 Tensor product(const Tensor& rows, const Tensor& weight) {
-  Tensor y = Tensor::empty({rows.size(0), weight.size(0)}, rows.dtype());
+  Tensor y = Tensor::empty({rows.size(0), weight.size(0)}, rows.dtype(), rows.where());
   kernel::matmul(rows, Transpose::no, weight, Transpose::yes, y);
   return y;
 }

@@ -3,6 +3,7 @@
 #include "autograd/rows.hpp"
 #include "sherd/autograd/functional.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/tensor/kernel/elementwise.hpp"
 #include "sherd/tensor/kernel/embedding.hpp"
 
 namespace sherd::autograd {
@@ -20,7 +21,8 @@ void cross_entropy_grad(BackwardContext& context, double weight, const Shape& sh
   const Tensor logits = context.take_saved(0);
   const double scale = weight * *context.grad_output(0).data<double>();
   const bool mine = !logits.shares_storage();
-  const Tensor dlogits = mine ? logits : Tensor::empty(logits.shape(), logits.dtype());
+  const Tensor dlogits =
+      mine ? logits : Tensor::empty(logits.shape(), logits.dtype(), logits.where());
   kernel::cross_entropy_backward(logits, context.saved(1), context.saved(2), scale, dlogits);
   context.pass(0, dlogits.reshape(shape));
 }
@@ -85,10 +87,35 @@ void squared_error_grad(BackwardContext& context, double weight) {
   const Tensor x = context.saved(0);
   const double scale = weight * *context.grad_output(0).data<double>();
   const Destination dx(context, 0, x.shape(), x.dtype(), Destination::Kernel::overwrites);
+  const Tensor values = x.is_on_device() ? Tensor::empty(x.shape(), x.dtype()) : dx.tensor();
   visit_floating(x.dtype(), [&]<class T>(T) {
-    write_squared_error_grad<T>(x, context.saved(1), scale, dx.tensor());
+    write_squared_error_grad<T>(to_host(x), to_host(context.saved(1)), scale, values);
   });
+  if (x.is_on_device()) {
+    copy(values, dx.tensor());
+  }
   dx.finish();
+}
+
+/// The sum of f64 values, in order; in two passes where one thread of a device would add for long.
+Tensor sum_of(const Tensor& values) {
+  constexpr std::int64_t kLanes = 256;
+  if (values.is_on_device() && values.numel() > kLanes && values.numel() % kLanes == 0) {
+    const Tensor lanes = Tensor::empty({kLanes}, DType::f64, values.where());
+    kernel::sum_rows(values.reshape({values.numel() / kLanes, kLanes}), lanes,
+                     kernel::Write::overwrite);
+    return sum_of(lanes);
+  }
+  const Tensor sum = Tensor::empty({1}, DType::f64, values.where());
+  kernel::sum_rows(values.reshape({values.numel(), 1}), sum, kernel::Write::overwrite);
+  return sum.reshape({});
+}
+
+/// `weight` times the sum of the values, where they are, without waiting for a device.
+Tensor weighted_sum(const Tensor& values, double weight) {
+  const Tensor result = Tensor::empty({}, DType::f64, values.where());
+  kernel::scale_into(weight, sum_of(values), result, kernel::Write::overwrite);
+  return result;
 }
 
 }  // namespace
@@ -98,9 +125,9 @@ Variable cross_entropy(const Variable& logits, const Tensor& targets, double wei
   expect(targets.defined() && targets.dtype() == DType::i32 && targets.numel() == rows.size(0),
          "cross_entropy needs one i32 target for each row of logits");
   const Tensor flat = targets.reshape({targets.numel()});
-  const Tensor lse = Tensor::empty({rows.size(0)}, leaf_grad_dtype(rows.dtype()));
-  const double sum = kernel::cross_entropy_forward(rows, flat, lse);
-  return record_one("cross_entropy", {logits}, scalar(weight * sum), {rows, flat, lse},
+  const Tensor lse = Tensor::empty({rows.size(0)}, leaf_grad_dtype(rows.dtype()), rows.where());
+  const Tensor loss = weighted_sum(kernel::cross_entropy_losses(rows, flat, lse), weight);
+  return record_one("cross_entropy", {logits}, loss, {rows, flat, lse},
                     [weight, shape = logits.shape()](BackwardContext& context) {
                       cross_entropy_grad(context, weight, shape);
                     });
@@ -110,8 +137,9 @@ Variable squared_error(const Variable& x, const Tensor& target, double weight) {
   expect(target.defined() && target.shape() == x.shape() && target.dtype() == x.dtype(),
          "squared_error needs a target of x's shape and type");
   expect(is_floating(x.dtype()), "squared_error is for floating types. Try: cast(x, DType::f32)");
-  const double sum = visit_floating(
-      x.dtype(), [&]<class T>(T) { return sum_of_squared_errors<T>(x.data(), target); });
+  const double sum = visit_floating(x.dtype(), [&]<class T>(T) {
+    return sum_of_squared_errors<T>(to_host(x.data()), to_host(target));
+  });
   return record_one("squared_error", {x}, scalar(weight * sum), {x.data(), target},
                     [weight](BackwardContext& context) { squared_error_grad(context, weight); });
 }

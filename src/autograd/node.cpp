@@ -87,7 +87,7 @@ Node::Node(std::string_view name, std::span<const Variable> inputs, std::span<co
   }
   outputs_.reserve(outputs.size());
   for (const Tensor& output : outputs) {
-    outputs_.emplace_back(output.shape(), output.dtype());
+    outputs_.emplace_back(output.shape(), output.dtype(), output.where());
   }
   saved_.reserve(saved.size());
   for (Tensor& tensor : saved) {

@@ -31,8 +31,9 @@ Variable rms_norm(const Variable& x, const Variable& weight, double eps) {
   expect(x.shape().rank() >= 1 && weight.shape() == Shape{x.shape()[-1]},
          "rms_norm needs one weight for each element of the last dimension");
   const Tensor rows = as_rows(x.data());
-  const Tensor y = Tensor::empty(rows.shape(), rows.dtype());
-  const Tensor inverse_rms = Tensor::empty({rows.size(0)}, leaf_grad_dtype(rows.dtype()));
+  const Tensor y = Tensor::empty(rows.shape(), rows.dtype(), rows.where());
+  const Tensor inverse_rms =
+      Tensor::empty({rows.size(0)}, leaf_grad_dtype(rows.dtype()), rows.where());
   kernel::rms_norm_forward(rows, weight.data(), eps, y, inverse_rms);
   return record_one("rms_norm", {x, weight}, y.reshape(x.shape()),
                     {rows, weight.data(), inverse_rms}, rms_norm_grad);

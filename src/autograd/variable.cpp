@@ -19,6 +19,7 @@ Variable::Variable(Tensor data, bool requires_grad) : impl_(std::make_shared<Var
   impl_->grad.may_share = false;
   impl_->grad.shape = data.shape();
   impl_->grad.dtype = leaf_grad_dtype(data.dtype());
+  impl_->grad.where = GradSlot::where_for(data.shape(), data.where());
   impl_->data = std::move(data);
   set_requires_grad(requires_grad);
 }
@@ -44,6 +45,7 @@ void Variable::set_data(Tensor data) {
          "set_data() needs a tensor of the Variable's shape (gradients are laid out by it)");
   if (!leaf.external_buffer && !leaf.grad.written) {
     leaf.grad.dtype = leaf_grad_dtype(data.dtype());
+    leaf.grad.where = GradSlot::where_for(data.shape(), data.where());
   }
   leaf.data = std::move(data);
 }

@@ -20,12 +20,13 @@ CrossStage::CrossStage(const GroupSet& set, const StatePlan& plan, LevelComms& c
   }
   for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
     slots_.emplace_back();
-    slots_.back().memory = Tensor::zeros(Shape{numel / at_.local_size}, plan.policy.cross_reduce());
+    slots_.back().memory =
+        Tensor::zeros(Shape{numel / at_.local_size}, plan.policy.cross_reduce(), plan.where);
   }
   for (std::size_t b = 0; b < set.buffers.size(); ++b) {
     if (plan.defers() && set.buffers[b].trainable) {
       partials_[b] = Tensor::zeros(Shape{held(set.buffers[b], Level::node, at_).numel},
-                                   plan.policy.accumulate());
+                                   plan.policy.accumulate(), plan.where);
     }
   }
 }
@@ -60,8 +61,8 @@ void CrossStage::take(std::size_t buffer, std::span<const Tensor> sources, bool 
 
 void CrossStage::sum_node(std::size_t buffer, std::span<const Tensor> sources, DType rounded,
                           const Tensor& to, bool accumulate, MainGradients& mains) {
-  const kernel::GradStats stats = sum_into(sources, rounded, to, accumulate);
-  if (stats.nonfinite > 0) {
+  const kernel::PendingStats stats = sum_into(sources, rounded, to, accumulate);
+  if (!to.is_on_device() && stats.read().nonfinite > 0) {  // on a device: GradientReducer::settle()
     mains.watch.found_in_sum(sources, to, buffer,
                              held(set_.buffers[buffer], Level::node, at_).first);
   }
@@ -95,18 +96,19 @@ void CrossStage::finish(Slot& slot, MainGradients& to) {
   slot.busy = false;
   const std::size_t b = slot.buffer;
   const Tensor sum = result(slot);
-  kernel::GradStats stats =
+  const kernel::PendingStats stats =
       sum_into({&sum, 1}, plan_.policy.cross_reduce(), to.mains[b], to.written[b]);
   to.written[b] = true;
   const FlatBuffer& buffer = set_.buffers[b];
   const Range mine = held(buffer, plan_.cut, at_);
-  if (stats.nonfinite > 0) {
+  if (!sum.is_on_device() && stats.read().nonfinite > 0) {
     to.watch.look(to.mains[b], -1, b, mine.first);
   }
   const Range own = own_piece(buffer, at_);
-  to.stats[b] = own.numel == mine.numel
-                    ? stats
-                    : kernel::grad_stats(to.mains[b].slice(own.first - mine.first, own.numel));
+  to.stats[b] =
+      own.numel == mine.numel
+          ? stats
+          : kernel::begin_grad_stats(to.mains[b].slice(own.first - mine.first, own.numel));
 }
 
 void CrossStage::poll(MainGradients to) {

@@ -14,7 +14,7 @@ namespace sherd::fsdp {
 struct MainGradients {
   std::vector<Tensor>& mains;
   std::vector<bool>& written;
-  std::vector<kernel::GradStats>& stats;
+  std::vector<kernel::PendingStats>& stats;
   NonFiniteWatch& watch;
 };
 

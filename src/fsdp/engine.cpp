@@ -8,7 +8,6 @@
 #include "sherd/autograd/function.hpp"
 #include "sherd/autograd/functional.hpp"
 #include "sherd/base/check.hpp"
-#include "sherd/base/log.hpp"
 
 namespace sherd::fsdp {
 namespace {
@@ -24,7 +23,15 @@ nn::Variable hang_on(const nn::Variable& x, const char* name, std::function<void
 
 }  // namespace
 
-nn::Variable Engine::forward(const nn::Variable& input) {
+/// Data where the parameters are. Indices (of tokens) may stay: kernels check them on the host.
+nn::Variable Engine::placed(const nn::Variable& input) const {
+  const bool moves = where_ == MemoryKind::device && is_floating(input.dtype()) &&
+                     !input.data().is_on_device() && !input.requires_grad();
+  return moves ? nn::Variable(to_device(input.data())) : input;
+}
+
+nn::Variable Engine::forward(const nn::Variable& given) {
+  const nn::Variable input = placed(given);
   const DType wanted = options_.mixed_precision.param_dtype;
   const bool casts = options_.mixed_precision.cast_forward_inputs && is_floating(input.dtype()) &&
                      input.dtype() != wanted;
@@ -43,7 +50,7 @@ nn::Variable Engine::forward(const nn::Variable& input) {
 nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
   const Attention attention(*this);
   try {
-    return after_forward(0, body(before_forward(0, input)));
+    return after_forward(0, body(before_forward(0, placed(input))));
   } catch (...) {
     recover();
     throw;
@@ -59,30 +66,6 @@ Engine::Attention::Attention(Engine& engine)
 void Engine::poll() {
   store_->poll();
   reducer_->poll();
-}
-
-/// After an error: every group is given back and no gradient is left. What was issued is brought to
-/// its end, which takes no more of other ranks than they do on their way to where this one is.
-void Engine::recover() noexcept {
-  try {
-    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
-      drop_gradient_buffers(g);
-      running_[g] = 0;
-      pending_uses_[g] = 0;
-    }
-    reducer_->finish_all();
-    zero_grad();
-    reshard_all();
-    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
-      if (issued_[g]) {
-        store_->reshard(g);
-        issued_[g] = false;
-      }
-    }
-    store_->finish();
-  } catch (const std::exception& error) {
-    log::info(std::string("after an error, giving the groups back failed too: ") + error.what());
-  }
 }
 
 // ------------------------------------------------------------------------------ gathering

@@ -15,6 +15,7 @@
 #include "fsdp/state_plan.hpp"
 #include "sherd/autograd/function.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
+#include "sherd/runtime/device.hpp"
 
 namespace sherd::fsdp {
 
@@ -89,6 +90,7 @@ class Engine : public ShardedParameters {
   void recover() noexcept;
   void poll();
 
+  [[nodiscard]] nn::Variable placed(const nn::Variable& input) const;
   void issue(std::size_t group);
   [[nodiscard]] bool slot_is_in_use(std::size_t group) const;
   void free_slot(std::size_t group);
@@ -100,6 +102,9 @@ class Engine : public ShardedParameters {
   void give_gradient_buffers(std::size_t group);
   void drop_gradient_buffers(std::size_t group);
   void reduce(std::size_t group);
+  /// Blocks until the device has done all it was given, looking after its collectives meanwhile.
+  void wait_for_device();
+  [[nodiscard]] double read_losses(const std::vector<Tensor>& losses);
   [[nodiscard]] bool keeps_after_forward(std::size_t group) const;
   [[nodiscard]] bool stays_for_next_micro_batch() const {
     return !last_backward_ && !plan_.reshard_after_backward;
@@ -111,6 +116,8 @@ class Engine : public ShardedParameters {
   FullyShardOptions options_;
   mesh::DeviceMesh mesh_;
   std::unique_ptr<comm::Communicator> world_;  // its ranks are pieces
+  std::shared_ptr<runtime::Device> device_;    // null: everything is in host memory
+  MemoryKind where_;                           // of parameters, gradients and their copies
   LevelComms gather_;
   LevelComms reduce_;
   Position at_;

@@ -99,7 +99,7 @@ void Engine::backward(const nn::Variable& loss) {
     std::fill(pending_uses_.begin(), pending_uses_.end(), 0);
     if (last_backward_) {
       reducer_->finish_all();
-      ignored_.reduce(*world_);
+      ignored_.reduce(*world_, reduce_);
     }
   } catch (...) {
     recover();

@@ -1,10 +1,12 @@
 // Engine: the values a step exchanges over all ranks.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <tuple>
 
 #include "fsdp/engine.hpp"
+#include "sherd/base/check.hpp"
 
 namespace sherd::fsdp {
 namespace {
@@ -85,12 +87,42 @@ std::optional<NonFinite> Engine::locate(const NonFiniteWatch::Place& place) cons
   return found;
 }
 
+void Engine::wait_for_device() {
+  if (where_ == MemoryKind::device) {
+    const std::array<comm::Communicator*, 4> comms{gather_.local.get(), gather_.cross.get(),
+                                                   reduce_.local.get(), reduce_.cross.get()};
+    comm::wait_on_host(device_->compute_stream().record(), comms);
+  }
+}
+
+/// Waits for the device, too.
+double Engine::read_losses(const std::vector<Tensor>& losses) {
+  std::vector<Tensor> read;
+  for (const Tensor& loss : losses) {
+    expect(loss.dtype() == DType::f64 && loss.numel() == 1,
+           "clip_grad_norm: a loss must be a single f64 value");
+    read.push_back(
+        loss.is_on_device() ? Tensor::empty(loss.shape(), loss.dtype(), MemoryKind::pinned) : loss);
+    if (loss.is_on_device()) {
+      copy(loss, read.back());
+    }
+  }
+  wait_for_device();
+  double sum = 0.0;
+  for (const Tensor& loss : read) {
+    sum += *loss.data<double>() / loss_scale_;
+  }
+  return sum;
+}
+
 double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type) {
   const Attention attention(*this);
   issued_log_->norm();
   reducer_->finish_all();
+  const double losses = read_losses(values != nullptr ? values->losses : std::vector<Tensor>{});
+  reducer_->settle();
   Exchange mine{norm_part(*reducer_, set_, type),
-                values != nullptr ? values->loss : 0.0,
+                values != nullptr ? values->loss + losses : 0.0,
                 values != nullptr ? values->flag : 0.0,
                 issued_log_->hash(),
                 {},

@@ -7,7 +7,9 @@
 #include "fsdp/engine.hpp"
 #include "fsdp/planning.hpp"
 #include "fsdp/same_everywhere.hpp"
+#include "sherd/base/check.hpp"
 #include "sherd/nn/init.hpp"
+#include "sherd/runtime/device.hpp"
 
 namespace sherd::fsdp {
 namespace {
@@ -22,6 +24,11 @@ Holders holders_of(const StatePlan& plan) {
   return plan.nodes > 1 ? Holders::per_node : Holders::one;
 }
 
+std::shared_ptr<runtime::Device> device_of_thread() {
+  runtime::Device* device = runtime::current_device();
+  return device == nullptr ? nullptr : device->shared_from_this();
+}
+
 /// Whether the ranks of a node share memory. Collective.
 bool share_memory(comm::Communicator& local) { return local.make_epoch_board(1) != nullptr; }
 
@@ -33,10 +40,15 @@ Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
       options_(std::move(options)),
       mesh_(comms.mesh),
       world_(comms.world->duplicate()),
-      gather_(duplicate_levels(comms)),
-      reduce_(duplicate_levels(comms)),
+      device_(device_of_thread()),
+      where_(device_ != nullptr ? MemoryKind::device : MemoryKind::host),
+      gather_(duplicate_levels(comms, where_)),
+      reduce_(duplicate_levels(comms, where_)),
       at_(gather_.position()),
       shared_(share_memory(*gather_.local)) {
+  validate(where_ == MemoryKind::host || !options_.offload.params,
+           "offload_params on a device is not supported yet (masters are updated where they are). "
+           "Try: offload_params: false, or more ranks");
   lay_out();
   std::vector<int> numbers;
   for (int piece = 0; piece < at_.ranks(); ++piece) {
@@ -56,6 +68,7 @@ void Engine::lay_out() {
   store_.reset();
   set_ = make_groups(*module_, options_, at_.ranks());
   plan_ = make_state_plan(set_, options_, at_.nodes, at_.local_size, shared_);
+  plan_.where = where_;
   require_same_everywhere(*world_, mesh_, describe(set_, plan_, options_));
   const std::size_t groups = set_.groups.size();
   order_ = PrefetchOrder(groups);
@@ -70,7 +83,7 @@ void Engine::lay_out() {
   backward_prefetch_.assign(groups, std::nullopt);
   store_ = make_parameter_store(set_, plan_, gather_, traffic_);
   reducer_ = make_gradient_reducer(set_, plan_, reduce_, traffic_);
-  ignored_ = IgnoredParameters(set_, options_);
+  ignored_ = IgnoredParameters(set_, options_, where_);
 }
 
 void Engine::initialise() {
@@ -79,12 +92,16 @@ void Engine::initialise() {
     const Tensor& master = store_->master(b);
     for (const SlotOverlap& part : buffer.layout.overlaps(store_->range(b).first, master.numel())) {
       const nn::NamedParameter& parameter = buffer.parameters[part.slot];
-      const Tensor out = master.slice(part.piece_begin, part.count);
+      const Tensor place = master.slice(part.piece_begin, part.count);
+      const Tensor out = place.is_on_device() ? Tensor::zeros(place.shape(), place.dtype()) : place;
       if (options_.load) {
         options_.load(parameter.name, part.parameter_begin, out);
       } else {
         nn::fill_initial(parameter.parameter.init, options_.seed, parameter.name,
                          part.parameter_begin, out);
+      }
+      if (place.is_on_device()) {
+        copy(out, place);
       }
     }
   }

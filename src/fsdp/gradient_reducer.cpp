@@ -23,7 +23,7 @@ GradientReducer::GradientReducer(const GroupSet& set, const StatePlan& plan, Pos
 
 void GradientReducer::zero() {
   std::fill(written_.begin(), written_.end(), false);
-  std::fill(stats_.begin(), stats_.end(), kernel::GradStats{});
+  std::fill(stats_.begin(), stats_.end(), kernel::PendingStats{});
   watch_.reset();
   forget();
 }
@@ -37,11 +37,23 @@ Tensor GradientReducer::answered(std::size_t buffer) const {
 
 kernel::GradStats GradientReducer::stats() const {
   kernel::GradStats sum;
-  for (const kernel::GradStats& one : stats_) {
+  for (const kernel::PendingStats& pending : stats_) {
+    const kernel::GradStats one = pending.read();
     sum.sum_of_squares += one.sum_of_squares;
     sum.nonfinite += one.nonfinite;
   }
   return sum;
+}
+
+void GradientReducer::settle() {
+  watch_.settle();
+  for (std::size_t b = 0; b < mains_.size() && !watch_.first(); ++b) {
+    if (mains_[b].is_on_device() && stats_[b].read().nonfinite > 0) {
+      watch_.look(mains_[b], plan_.ranks() == 1 ? 0 : -1, b,
+                  held(set_.buffers[b], plan_.cut, at_).first);
+      watch_.settle();
+    }
+  }
 }
 
 std::size_t GradientReducer::main_bytes() const {

@@ -46,7 +46,10 @@ class GradientReducer {
   /// The part of the main gradient this rank answers for: together the ranks cover each element
   /// once.
   [[nodiscard]] Tensor answered(std::size_t buffer) const;
-  /// Statistics of those parts. Valid after finish_all() of a last backward.
+  /// Once a device has come to the end of finish_all() of a last backward: looks for the places of
+  /// bad values there. Host memory is looked through on the way.
+  void settle();
+  /// Statistics of those parts. Valid after finish_all() of a last backward; waits for a device.
   [[nodiscard]] kernel::GradStats stats() const;
   [[nodiscard]] const NonFiniteWatch& watch() const { return watch_; }
 
@@ -69,7 +72,7 @@ class GradientReducer {
   Position at_;
   std::vector<Tensor> mains_;  // by buffer; undefined for frozen ones
   std::vector<bool> written_;  // the main gradient holds something to add to
-  std::vector<kernel::GradStats> stats_;
+  std::vector<kernel::PendingStats> stats_;
   NonFiniteWatch watch_;
 
  private:

@@ -5,7 +5,8 @@
 namespace sherd::fsdp {
 namespace {
 
-Tensor first_values(const nn::NamedParameter& parameter, const FullyShardOptions& options) {
+Tensor first_values(const nn::NamedParameter& parameter, const FullyShardOptions& options,
+                    MemoryKind where) {
   const Shape shape = parameter.parameter.value.shape();
   const DType declared = parameter.parameter.value.dtype();
   const bool floating = is_floating(declared);
@@ -17,27 +18,34 @@ Tensor first_values(const nn::NamedParameter& parameter, const FullyShardOptions
     nn::fill_initial(parameter.parameter.init, options.seed, parameter.name, 0, exact);
   }
   const Tensor values = floating ? to_dtype(exact, options.mixed_precision.param_dtype) : exact;
-  return values.reshape(shape);
+  const Tensor shaped = values.reshape(shape);
+  return where == MemoryKind::device ? to_device(shaped) : shaped;
 }
 
 }  // namespace
 
-IgnoredParameters::IgnoredParameters(const GroupSet& set, const FullyShardOptions& options) {
+IgnoredParameters::IgnoredParameters(const GroupSet& set, const FullyShardOptions& options,
+                                     MemoryKind where) {
   for (const IgnoredParameter& ignored : set.ignored) {
     Entry entry{ignored.parameter, ignored.all_reduce, {}};
     nn::Variable value = entry.parameter.parameter.value;
     if (value.data().is_meta()) {
-      value.set_data(first_values(entry.parameter, options));
+      value.set_data(first_values(entry.parameter, options, where));
     }
     if (value.requires_grad()) {
-      entry.gradient = Tensor::zeros(value.shape(), options.mixed_precision.master_dtype);
+      entry.gradient = Tensor::zeros(value.shape(), options.mixed_precision.master_dtype, where);
       value.set_grad_buffer(entry.gradient);
     }
     entries_.push_back(std::move(entry));
   }
 }
 
-void IgnoredParameters::reduce(comm::Communicator& world) const {
+void IgnoredParameters::reduce(comm::Communicator& world, LevelComms& levels) const {
+  const auto sum = [](comm::Communicator& comm, const Tensor& gradient) {
+    comm.all_reduce(gradient.raw(), gradient.raw(), static_cast<std::size_t>(gradient.numel()),
+                    gradient.dtype(), comm::ReduceOp::sum)
+        .wait();
+  };
   for (const Entry& entry : entries_) {
     if (!entry.all_reduce || !entry.gradient.defined()) {
       continue;
@@ -46,11 +54,12 @@ void IgnoredParameters::reduce(comm::Communicator& world) const {
     if (!value.grad_written()) {
       entry.gradient.fill_zero();
     }
-    world
-        .all_reduce(entry.gradient.raw(), entry.gradient.raw(),
-                    static_cast<std::size_t>(entry.gradient.numel()), entry.gradient.dtype(),
-                    comm::ReduceOp::sum)
-        .wait();
+    if (entry.gradient.is_on_device()) {
+      sum(*levels.local, entry.gradient);
+      sum(*levels.cross, entry.gradient);
+    } else {
+      sum(world, entry.gradient);
+    }
     value.set_grad_buffer(entry.gradient, true);
   }
 }

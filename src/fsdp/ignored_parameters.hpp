@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fsdp/group.hpp"
+#include "fsdp/level_comms.hpp"
 #include "sherd/comm/communicator.hpp"
 
 namespace sherd::fsdp {
@@ -11,10 +12,11 @@ namespace sherd::fsdp {
 class IgnoredParameters {
  public:
   IgnoredParameters() = default;
-  IgnoredParameters(const GroupSet& set, const FullyShardOptions& options);
+  IgnoredParameters(const GroupSet& set, const FullyShardOptions& options, MemoryKind where);
 
-  /// Sums the gradients of those that asked for it over all ranks. Collective, blocking.
-  void reduce(comm::Communicator& world) const;
+  /// Sums the gradients of those that asked for it over all ranks: on `world` those in host memory,
+  /// on `levels` those on a device. Collective, blocking for host memory.
+  void reduce(comm::Communicator& world, LevelComms& levels) const;
   /// Forgets the gradients.
   void zero() const;
   [[nodiscard]] std::size_t bytes() const;

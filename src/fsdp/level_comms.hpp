@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "fsdp/group.hpp"
+#include "sherd/comm/backends.hpp"
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/dtensor/flat_range.hpp"
 #include "sherd/fsdp/sharding_strategy.hpp"
@@ -32,8 +33,11 @@ struct LevelComms {
   }
 };
 
-/// Collective.
-[[nodiscard]] inline LevelComms duplicate_levels(const comm::MeshComms& comms) {
+/// Communicators of the mesh's levels for memory of that kind (of the thread's device). Collective.
+[[nodiscard]] inline LevelComms duplicate_levels(const comm::MeshComms& comms, MemoryKind where) {
+  if (where == MemoryKind::device) {
+    return {comm::make_on_device(*comms.local), comm::make_on_device(*comms.cross)};
+  }
   return {comms.local->duplicate(), comms.cross->duplicate()};
 }
 

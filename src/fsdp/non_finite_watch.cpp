@@ -23,10 +23,22 @@ void NonFiniteWatch::look(const Tensor& gradient, int rank, std::size_t buffer,
   if (first_) {
     return;
   }
-  const std::int64_t at = kernel::first_nonfinite(gradient);
-  if (at >= 0) {
-    first_ = {micro_batch_, rank, static_cast<std::int64_t>(buffer), begin + at};
+  looked_.push_back({kernel::begin_first_nonfinite(gradient),
+                     {micro_batch_, rank, static_cast<std::int64_t>(buffer), begin}});
+  if (!gradient.is_on_device()) {
+    settle();
   }
+}
+
+void NonFiniteWatch::settle() {
+  for (const Look& look : looked_) {
+    const std::int64_t at = first_ ? -1 : look.index.read();
+    if (at >= 0) {
+      first_ = look.place;
+      first_->element += at;
+    }
+  }
+  looked_.clear();
 }
 
 }  // namespace sherd::fsdp

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sherd/tensor/kernel/optimizer.hpp"
 #include "sherd/tensor/tensor.hpp"
 
 namespace sherd::fsdp {
@@ -26,18 +27,28 @@ class NonFiniteWatch {
   void reset() {
     micro_batch_ = -1;
     first_.reset();
+    looked_.clear();
   }
 
   /// A sum that starts at element `begin` of `buffer` came out non-finite.
   void found_in_sum(std::span<const Tensor> sources, const Tensor& sum, std::size_t buffer,
                     std::int64_t begin);
-  /// Looks through one rank's gradient, starting at element `begin` of `buffer`.
+  /// Looks through one rank's gradient, starting at element `begin` of `buffer`. What a device has
+  /// found is known after settle().
   void look(const Tensor& gradient, int rank, std::size_t buffer, std::int64_t begin);
+  /// Reads what devices have found; waits for them.
+  void settle();
 
   [[nodiscard]] const std::optional<Place>& first() const { return first_; }
 
  private:
+  struct Look {
+    kernel::PendingIndex index;
+    Place place;  // of the first element
+  };
+
   std::vector<int> ranks_;
+  std::vector<Look> looked_;  // on a device, in order
   int micro_batch_ = -1;
   std::optional<Place> first_;
 };

@@ -22,7 +22,7 @@ std::vector<std::byte> assemble(const dtensor::DTensor& tensor, comm::Communicat
   const std::size_t padded = static_cast<std::size_t>(most) * width;
   std::vector<std::byte> part(padded);
   if (tensor.local.nbytes() > 0) {
-    std::memcpy(part.data(), tensor.local.raw(), tensor.local.nbytes());
+    std::memcpy(part.data(), to_host(tensor.local).raw(), tensor.local.nbytes());
   }
   std::vector<std::byte> parts(padded * static_cast<std::size_t>(world.size()));
   world.all_gather(part.data(), parts.data(), padded, DType::u8).wait();
@@ -47,10 +47,12 @@ void redistribute(const dtensor::StateDict& from, const dtensor::StateDict& to,
            "redistribute: a tensor is missing or of another dtype");
     const std::vector<std::byte> whole = assemble(source->second, world);
     if (target.local.nbytes() > 0) {
+      const Tensor values = Tensor::empty(target.local.shape(), target.spec.dtype);
       std::memcpy(
-          target.local.raw(),
+          values.raw(),
           whole.data() + static_cast<std::size_t>(target.spec.offset) * size_of(target.spec.dtype),
-          target.local.nbytes());
+          values.nbytes());
+      copy(values, target.local);
     }
   }
 }

@@ -26,7 +26,7 @@ class SeparateReducer : public GradientReducer {
         holds_(set.buffers.size(), false) {
     for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
       slots_.emplace_back();
-      slots_.back().memory = Tensor::zeros(Shape{numel}, plan.policy.master_dtype);
+      slots_.back().memory = Tensor::zeros(Shape{numel}, plan.policy.master_dtype, plan.where);
     }
   }
 

@@ -30,12 +30,13 @@ class SeparateStore : public ParameterStore {
     for (const FlatBuffer& buffer : set.buffers) {
       add_private(buffer);
       const Range block = held(buffer, Level::node, at_);
-      blocks_.push_back(plan.keep_blocks ? Tensor::zeros(Shape{block.numel}, buffer.compute)
-                                         : Tensor());
+      blocks_.push_back(plan.keep_blocks
+                            ? Tensor::zeros(Shape{block.numel}, buffer.compute, plan.where)
+                            : Tensor());
     }
     for (const std::size_t bytes : gather_slot_bytes(set, plan.gather_ring)) {
       slots_.emplace_back();
-      slots_.back().memory = Storage::allocate(bytes);
+      slots_.back().memory = Storage::allocate(bytes, plan.where);
     }
   }
 

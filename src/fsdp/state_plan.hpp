@@ -32,11 +32,12 @@ struct StatePlan {
   std::size_t reduction_ring = 1;
   Accumulation accumulation = Accumulation::reduce_each;
   OffloadPolicy offload = {};
+  MemoryKind where = MemoryKind::host;  ///< what a rank keeps, gathers and reduces
 
   /// Memory for masters and main gradients (`offloaded` says whether they are asked to be apart).
   [[nodiscard]] Tensor allocate(bool offloaded, const Shape& shape, DType dtype) const {
     return offloaded && offload.allocate ? offload.allocate(shape, dtype)
-                                         : Tensor::zeros(shape, dtype);
+                                         : Tensor::zeros(shape, dtype, where);
   }
 
   [[nodiscard]] int ranks() const noexcept { return nodes * local_size; }

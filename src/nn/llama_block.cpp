@@ -54,7 +54,7 @@ LlamaAttention::LlamaAttention(const LlamaConfig& config, std::shared_ptr<RopeCa
 }
 
 Variable LlamaAttention::forward(const Variable& x) {
-  const kernel::RopeTables* tables = rope_->get(x.shape()[1], x.dtype());
+  const kernel::RopeTables* tables = rope_->get(x.shape()[1], x.data());
   Variable q;
   Variable k;
   Variable v;

@@ -10,8 +10,8 @@ class RopeCache {
  public:
   RopeCache(std::int64_t head_dim, double theta) : head_dim_(head_dim), theta_(theta) {}
 
-  /// Tables for positions 0 to seq-1, for data of `dtype`.
-  [[nodiscard]] const kernel::RopeTables* get(std::int64_t seq, DType dtype);
+  /// Tables for positions 0 to seq-1, in the precision that turns `data`, and where it is.
+  [[nodiscard]] const kernel::RopeTables* get(std::int64_t seq, const Tensor& data);
 
  private:
   std::int64_t head_dim_;

@@ -58,6 +58,10 @@ std::shared_ptr<EmulatedQueue> EmulatedScheduler::make_queue() {
 
 void EmulatedScheduler::drop_queue(const std::shared_ptr<EmulatedQueue>& queue) noexcept {
   const std::lock_guard lock(mutex_);
+  if (!queue->operations.empty() && queue->operations.front().poll &&
+      queue->operations.front().started) {
+    finish(*queue, true);  // nobody polls it any more: it is not waited for either
+  }
   queues_.erase(std::remove(queues_.begin(), queues_.end(), queue), queues_.end());
 }
 

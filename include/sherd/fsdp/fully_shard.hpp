@@ -21,6 +21,10 @@ namespace sherd::fsdp {
 struct StepValues {
   double loss = 0.0;
   double flag = 0.0;
+  /// Values that a device may still be computing (0-d, f64), such as what cross_entropy() returned:
+  /// divided by the loss scale and added to `loss` before the exchange. All are read with the one
+  /// wait for the device that the norm needs.
+  std::vector<Tensor> losses = {};
 };
 
 /// Where the first non-finite value of a gradient came from; the same on all ranks.

@@ -40,6 +40,7 @@ EmulatedCommunicator::EmulatedCommunicator(std::unique_ptr<Communicator> host,
 EmulatedCommunicator::~EmulatedCommunicator() {
   if (std::uncaught_exceptions() > exceptions_) {
     let_others_go(*host_);
+    thread_.reset();  // it lets go of device memory before that is locked again
     return;
   }
   try {
@@ -55,7 +56,11 @@ Work EmulatedCommunicator::issue(std::string what, std::function<Work()> collect
     if (thread_ != nullptr) {
       auto ticket = std::make_shared<std::shared_ptr<Ticket>>();
       stream->run_polled(
-          [ticket, thread = thread_, collective = std::move(collective)] {
+          [ticket, weak = std::weak_ptr(thread_), collective = std::move(collective)] {
+            const auto thread = weak.lock();
+            if (thread == nullptr) {
+              throw CommError("an operation of a communicator that was given up");
+            }
             *ticket = thread->submit(collective);
           },
           [ticket, host = host_] {

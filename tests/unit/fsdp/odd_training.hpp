@@ -24,6 +24,7 @@ struct OddRun {
   int micro_batches = 1;
   double max_norm = 0.5;
   double momentum = -1.0;  ///< >= 0: SGD with it, else AdamW
+  std::uint64_t seed = 0;  ///< Memory::device: of the order of its streams
 };
 
 /// What a run leaves: values per step and the whole final parameters.
@@ -75,7 +76,7 @@ inline void collect(fsdp::ShardedModel& model, OddResult& result) {
   for (const auto& [key, tensor] : model.state_dict().tensors) {
     auto& whole = result.parameters[key];
     whole.resize(static_cast<std::size_t>(tensor.spec.global_shape.numel()));
-    const Tensor values = to_dtype(tensor.local, DType::f64);
+    const Tensor values = to_host(to_dtype(tensor.local, DType::f64));
     for (std::int64_t i = 0; i < tensor.spec.numel; ++i) {
       whole[static_cast<std::size_t>(tensor.spec.offset + i)] = values.data<double>()[i];
     }
@@ -86,28 +87,31 @@ inline void collect(fsdp::ShardedModel& model, OddResult& result) {
 inline OddResult train_odd(const OddRun& run) {
   OddResult result;
   std::mutex mutex;
-  run_grid(run.grid, run.memory, [&](comm::MeshComms& comms) {
-    const int rank = comms.world->rank();
-    const auto net = std::make_shared<OddModel>(run.model);
-    fsdp::ShardedModel model = fsdp::fully_shard(net, comms, run.sharding);
-    const auto optimizer = odd_optimizer(run, model);
-    for (int step = 0; step < run.steps; ++step) {
-      if (!run.orders.empty()) {
-        net->set_order(run.orders[static_cast<std::size_t>(step)]);
-      }
-      optimizer->zero_grad();
-      fsdp::StepValues values{odd_step(run, model, step, rank), 0.0};
-      const double norm = model.clip_grad_norm(run.max_norm, &values);
-      optimizer->step();
-      const std::lock_guard lock(mutex);
-      if (rank == 0) {
-        result.loss.push_back(values.loss);
-        result.norm.push_back(norm);
-      }
-    }
-    const std::lock_guard lock(mutex);
-    collect(model, result);
-  });
+  run_grid(
+      run.grid, run.memory,
+      [&](comm::MeshComms& comms) {
+        const int rank = comms.world->rank();
+        const auto net = std::make_shared<OddModel>(run.model);
+        fsdp::ShardedModel model = fsdp::fully_shard(net, comms, run.sharding);
+        const auto optimizer = odd_optimizer(run, model);
+        for (int step = 0; step < run.steps; ++step) {
+          if (!run.orders.empty()) {
+            net->set_order(run.orders[static_cast<std::size_t>(step)]);
+          }
+          optimizer->zero_grad();
+          fsdp::StepValues values{odd_step(run, model, step, rank), 0.0};
+          const double norm = model.clip_grad_norm(run.max_norm, &values);
+          optimizer->step();
+          const std::lock_guard lock(mutex);
+          if (rank == 0) {
+            result.loss.push_back(values.loss);
+            result.norm.push_back(norm);
+          }
+        }
+        const std::lock_guard lock(mutex);
+        collect(model, result);
+      },
+      run.seed);
   return result;
 }
 
