@@ -8,6 +8,7 @@
 #include "sherd/train/hf_config.hpp"
 #include "train/config_key_makers.hpp"
 #include "train/presets.hpp"
+#include "train/training_device.hpp"
 
 namespace sherd::train {
 namespace {
@@ -41,10 +42,22 @@ void check_device(const CheckContext& c) {
     c.problem("fsdp_config.device", not_one_of(device, {"cpu", "cuda"}), "", "device: cpu");
     return;
   }
-  const runtime::DeviceStatus status = runtime::cuda_status();
-  const std::string reason =
-      status.available ? "this version trains on the host only" : status.reason;
-  c.problem("fsdp_config.device", "cuda cannot be used here", reason, "device: cpu");
+  const FsdpConfig& f = c.config.fsdp_config;
+  for (const auto& [key, given] :
+       {std::pair{"fsdp_config.offload_params", f.offload_params},
+        {"fsdp_config.offload_optimizer_state", f.offload_optimizer_state}}) {
+    if (given) {
+      c.problem(key, "true with device: cuda",
+                "in this version a device keeps all that its rank holds",
+                "false, and more ranks if the memory is too small");
+    }
+  }
+  if (!c.launch || device_is_emulated()) {  // planning asks for no device
+    return;
+  }
+  if (const runtime::DeviceStatus status = runtime::cuda_status(); !status.available) {
+    c.problem("fsdp_config.device", "cuda cannot be used here", status.reason, "device: cpu");
+  }
 }
 
 void check_precision(const CheckContext& c) {

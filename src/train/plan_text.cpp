@@ -165,7 +165,8 @@ std::string plan_text(const StepPlan& plan) {
 }
 
 std::string plan_text(const runtime::Topology& topology, const TrainConfig& config) {
-  const bool shared = config.fsdp_config.comm_backend != "mpi";
+  const bool shared =
+      config.fsdp_config.comm_backend != "mpi" && config.fsdp_config.device == "cpu";
   const mesh::DeviceMesh mesh(topology.node_of_rank);  // refuses nodes of unequal size, as training
   const PlanShape shape{mesh.nodes(), mesh.local_size(), shared};
   return plan_text(plan_step(plan_subject(config, {}, shape), shape));

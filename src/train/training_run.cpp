@@ -99,7 +99,8 @@ int TrainingRun::run() {
   return finish();
 }
 
-double TrainingRun::forward_backward() {
+/// The loss of every micro-batch; a device may still be computing them.
+std::vector<Tensor> TrainingRun::forward_backward() {
   const std::int64_t sequences = config_.training.global_batch_size;
   const SequenceRange share = rank_share(sequences, runtime_.size(), runtime_.rank());
   const std::int64_t micro = config_.training.micro_batch_size;
@@ -109,7 +110,7 @@ double TrainingRun::forward_backward() {
   const double weight = told == Divergence::nan
                             ? std::numeric_limits<double>::quiet_NaN()
                             : 1.0 / static_cast<double>(sequences * config_.data.sequence_length);
-  double loss_sum = 0.0;
+  std::vector<Tensor> losses;
   // Every rank makes as many forwards as the one with most sequences; some of them empty.
   for (std::int64_t done = 0; done < most; done += micro) {
     const std::int64_t count = std::clamp<std::int64_t>(share.count - done, 0, micro);
@@ -121,18 +122,20 @@ double TrainingRun::forward_backward() {
         told == Divergence::skip_layer ? forward_without_a_layer(*model_, tokens)
                                        : (*model_)(tokens),
         batch.targets, weight * loss_scale());
-    loss_sum += *loss.data().data<double>() / loss_scale();
+    losses.push_back(loss.data());
     model_->set_is_last_backward(done + micro >= most);
     model_->backward(loss);
   }
-  return loss_sum;
+  return losses;
 }
 
 StepMetrics TrainingRun::do_step() {
   const Clock::time_point start = Clock::now();
   optimizer_->zero_grad();
   model_->set_loss_scale(loss_scale());
-  fsdp::StepValues values{forward_backward(), stop_.requested() ? 1.0 : 0.0};
+  fsdp::StepValues values;
+  values.losses = forward_backward();
+  values.flag = stop_.requested() ? 1.0 : 0.0;
   const double norm =
       model_->clip_grad_norm(config_.training.max_grad_norm, &values, config_.training.norm_type);
   const double rate = config_.schedule().at(step_);

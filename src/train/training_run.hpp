@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/io/checkpointer.hpp"
 #include "sherd/optim/loss_scaler.hpp"
 #include "sherd/optim/optimizer.hpp"
+#include "sherd/runtime/device.hpp"
 #include "sherd/runtime/runtime.hpp"
 #include "sherd/train/config.hpp"
 #include "sherd/train/console.hpp"
@@ -42,7 +44,7 @@ class TrainingRun {
   void say(const std::string& text);
 
   // training_run.cpp
-  [[nodiscard]] double forward_backward();
+  [[nodiscard]] std::vector<Tensor> forward_backward();
   [[nodiscard]] StepMetrics do_step();
   [[nodiscard]] double loss_scale() const { return scaler_ ? scaler_->scale() : 1.0; }
   void wait_for_staging(std::size_t shard);
@@ -61,6 +63,8 @@ class TrainingRun {
 
   runtime::Runtime& runtime_;
   const TrainConfig& config_;
+  std::shared_ptr<runtime::Device> device_;  // null: host memory
+  std::optional<runtime::DeviceScope> on_device_;
   comm::MeshComms comms_;
   std::optional<DataSource> data_;
   std::optional<fsdp::ShardedModel> model_;

@@ -11,6 +11,7 @@
 #include "sherd/train/agreement.hpp"
 #include "sherd/train/hf_weights.hpp"
 #include "train/trainer_options.hpp"
+#include "train/training_device.hpp"
 #include "train/training_run.hpp"
 
 namespace sherd::train {
@@ -20,6 +21,8 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
       config_(config),
       comms_(comm::make_mesh_comms(config.fsdp_config.comm_backend,
                                    config.fsdp_config.comm_progress)) {
+  agree(world(), [&] { device_ = open_training_device(config_.fsdp_config, runtime_.topology()); });
+  on_device_.emplace(device_);
   write_config();
   agree(world(), [&] { open_data(); });
   agree(world(), [&] { refuse_to_overwrite(); });

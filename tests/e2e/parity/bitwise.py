@@ -7,7 +7,9 @@ from reference_run import STRATEGIES, ReferenceTest
 from program import NP
 
 
-class Bitwise(ReferenceTest):
+class Outcomes(ReferenceTest):
+    """What runs leave, to the last bit."""
+
     def outcome(self, *overrides, env=None):
         """Trains from nothing; metrics without times, and the shard files."""
         for folder in ("run", "ckpt"):
@@ -25,6 +27,15 @@ class Bitwise(ReferenceTest):
         for name, data in first[1].items():
             self.assertTrue(data == second[1][name], f"{name} differs")
 
+    def expect_resumed_equals(self, straight, *more):
+        # The checkpoint of step 5 is as an interrupted run would have left it.
+        shutil.rmtree(self.folder / "run")
+        shutil.rmtree(self.folder / "ckpt" / "step-00000010")
+        self.train(*more, np=NP)
+        self.assert_same((straight[0][5:], straight[1]), (self.metrics(keep=None), self.shards()))
+
+
+class Bitwise(Outcomes):
     def test_two_runs(self):
         self.reference_config()
         for strategy in STRATEGIES:
@@ -43,13 +54,6 @@ class Bitwise(ReferenceTest):
                       "checkpoint.staging=eager")):
             with self.subTest(more=more):
                 self.expect_resumed_equals(self.outcome(*more), *more)
-
-    def expect_resumed_equals(self, straight, *more):
-        # The checkpoint of step 5 is as an interrupted run would have left it.
-        shutil.rmtree(self.folder / "run")
-        shutil.rmtree(self.folder / "ckpt" / "step-00000010")
-        self.train(*more, np=NP)
-        self.assert_same((straight[0][5:], straight[1]), (self.metrics(keep=None), self.shards()))
 
     def test_an_update_waits_for_what_is_still_being_copied(self):
         """The state is larger than the staging memory and the disk slow: most of it is copied while the next steps

@@ -23,7 +23,7 @@ class ConfigTest : public testing::Test {
            "}\ntraining: {steps: 3}\n" + more;
   }
   TrainConfig load(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
-    return load_config(folder_.write("run.yaml", yaml), overrides);
+    return load_config(folder_.write("run.yaml", yaml), overrides, LaunchShape{1, 1});
   }
   std::string problems(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
     return test::message_of<ConfigError>([&] { (void)load(yaml, overrides); });
