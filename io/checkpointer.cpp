@@ -9,6 +9,7 @@
 #include "io/checkpoint_folder.hpp"
 #include "io/crash_point.hpp"
 #include "io/file_ops.hpp"
+#include "io/host_state.hpp"
 #include "io/leftovers.hpp"
 #include "io/loader.hpp"
 #include "io/saver.hpp"
@@ -192,6 +193,7 @@ std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state,
   const Clock::time_point start = Clock::now();
   agree_on_load(impl_->ranks, state, options);
   impl_->finish_saves();
+  HostCopies on_host(state);
   LoadReport report;
   impl_->on_rank_zero(report.notes, [&](std::vector<std::string>& notes) {
     notes = clean_up(*impl_->fs, impl_->options.directory);
@@ -200,6 +202,7 @@ std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state,
   for (fs_std::path folder; !(folder = impl_->newest()).empty(); damaged = true) {
     const auto damage = impl_->try_folder(folder, state, options, report);
     if (!damage) {
+      on_host.finish();
       impl_->finish_report(start, report);
       return report;
     }
@@ -224,10 +227,12 @@ LoadReport Checkpointer::load(const fs_std::path& step_folder, dtensor::StateDic
                        step_folder.string()));
   agree_on_load(impl_->ranks, state, options);
   impl_->finish_saves();
+  HostCopies on_host(state);
   LoadReport report;
   if (const auto damage = impl_->try_folder(step_folder, state, options, report)) {
     throw IoError(fmt::format("checkpoint '{}' is damaged: {}", step_folder.string(), *damage));
   }
+  on_host.finish();
   impl_->finish_report(start, report);
   return report;
 }

@@ -10,6 +10,7 @@
 #include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/file_ops.hpp"
+#include "io/host_state.hpp"
 #include "io/region.hpp"
 #include "io/state_layout.hpp"
 #include "io/whole_file.hpp"
@@ -128,7 +129,7 @@ fs_std::path temporary_name(const Ranks& ranks, const fs_std::path& file) {
 void save_full_state(comm::MeshComms& comms, const dtensor::StateDict& state,
                      const fs_std::path& file, const FullStateOptions& options) {
   const Ranks ranks{comms.world.get(), &comms.mesh};
-  const dtensor::StateDict wanted = selected(state, options.select);
+  const dtensor::StateDict wanted = on_host(selected(state, options.select));
   agree(ranks, wanted, file);
   const StateLayout layout = gather_layout(*ranks.world, *ranks.mesh, wanted);
   const fs_std::path temporary = temporary_name(ranks, file);
@@ -165,6 +166,7 @@ LoadReport load_full_state(comm::MeshComms& comms, const fs_std::path& file,
   const auto start = std::chrono::steady_clock::now();
   const Ranks ranks{comms.world.get(), &comms.mesh};
   agree(ranks, selected(state, options.select), file);
+  HostCopies copies(state);
   std::string listing;
   all_or_none(ranks, [&] {
     if (ranks.rank() == 0) {
@@ -178,6 +180,7 @@ LoadReport load_full_state(comm::MeshComms& comms, const fs_std::path& file,
   const std::vector<WholeMatch> matches = match_whole(whole, state, options, file, report);
   std::int64_t bytes = 0;
   all_or_none(ranks, [&] { bytes = read_whole(file, matches); });
+  copies.finish();
   for (const auto& [key, text] : whole.texts) {
     state.common[key] = text;
   }

@@ -7,6 +7,7 @@
 #include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/file_ops.hpp"
+#include "io/host_state.hpp"
 #include "io/positioned_reader.hpp"
 #include "io/safetensors_header.hpp"
 #include "io/state_layout.hpp"
@@ -190,9 +191,10 @@ void read_file(const fs_std::path& path, const LocalFile& file, dtensor::StateDi
 
 }  // namespace
 
-void save_local_state(comm::MeshComms& comms, const dtensor::StateDict& state,
+void save_local_state(comm::MeshComms& comms, const dtensor::StateDict& given,
                       const fs_std::path& folder) {
   const Ranks ranks{comms.world.get(), &comms.mesh};
+  const dtensor::StateDict state = on_host(given);
   std::string uuid = make_uuid();
   broadcast_text(ranks, uuid);
   const fs_std::path file = file_of(folder, ranks.rank());
@@ -226,7 +228,9 @@ void load_local_state(comm::MeshComms& comms, const fs_std::path& folder,
   validate(same_on_all(ranks, file.uuid),
            fmt::format("the files in '{}' come from different saves (a later one was interrupted)",
                        folder.string()));
+  HostCopies copies(state);
   all_or_none(ranks, [&] { read_file(path, file, state); });
+  copies.finish();
 }
 
 }  // namespace sherd::io

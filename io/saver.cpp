@@ -10,6 +10,7 @@
 #include <typeinfo>
 
 #include "io/checkpoint_folder.hpp"
+#include "io/host_state.hpp"
 #include "io/leftovers.hpp"
 #include "io/page.hpp"
 #include "io/write_queue.hpp"
@@ -52,6 +53,16 @@ std::string joined(const std::map<std::string, std::string>& texts) {
     all += fmt::format("{} {}\n{}\n", key, text.size(), text);
   }
   return all;
+}
+
+/// Whose memory tensors of the state are in; null: all are in host memory.
+runtime::Device* device_of(const dtensor::StateDict& state) {
+  for (const auto& [key, tensor] : state.tensors) {
+    if (tensor.local.is_on_device()) {
+      return tensor.local.device();
+    }
+  }
+  return nullptr;
 }
 
 std::string plan_signature(const dtensor::StateDict& state) {
@@ -193,7 +204,8 @@ void Saver::renew_plan(const dtensor::StateDict& state) {
   plan_ = make_save_plan(ranks_, {options_.directory, options_.layout, chunk}, state);
   // Two chunks at least: one is copied while the other is written.
   const std::uint64_t most = std::max(share, 2 * (chunk + kPage));
-  all_or_none(ranks_, [&] { staging_.reserve(std::min(plan_->staging->memory, most)); });
+  all_or_none(ranks_,
+              [&] { staging_.reserve(std::min(plan_->staging->memory, most), device_of(state)); });
   signature_ = plan_signature(state);
 }
 
@@ -232,9 +244,11 @@ void Saver::launch(SaveJob::Settings settings, const dtensor::StateDict& state) 
   if (ranks_.rank() == 0) {
     settings.texts = state.common;
   }
-  auto job = std::make_unique<SaveJob>(std::move(settings), plan_,
-                                       StageSources(plan_->layout, ranks_.rank(), state), staging_,
-                                       fs_, last_);
+  auto job = std::make_unique<SaveJob>(
+      std::move(settings), plan_,
+      // MPI-IO takes all of it at once, from host memory.
+      StageSources(plan_->layout, ranks_.rank(), mpio_ ? on_host(state) : state), staging_, fs_,
+      last_);
   if (mpio_) {
     write_now(*job);
   }

@@ -3,7 +3,7 @@
 namespace sherd::io {
 
 StageSources::StageSources(const StateLayout& layout, int rank, const dtensor::StateDict& state)
-    : data_(item_count(layout), nullptr) {
+    : data_(item_count(layout), nullptr), on_device_(item_count(layout), false) {
   std::size_t item = 0;
   for (const auto& [key, tensor] : state.tensors) {
     const TensorLayout& entry = layout.tensors[item];
@@ -14,10 +14,14 @@ StageSources::StageSources(const StateLayout& layout, int rank, const dtensor::S
       const std::byte* from =
           tensor.local.raw() + static_cast<std::size_t>(skipped) * size_of(entry.facts.dtype);
       if (tensor.volatile_contents) {
-        data_[item] = add_copy(from, bytes);
+        data_[item] = add_copy(to_host(tensor.local).raw() + (from - tensor.local.raw()), bytes);
       } else {
         data_[item] = from;
+        on_device_[item] = tensor.local.is_on_device();
         tensors_.push_back(tensor.local);
+      }
+      if (on_device_[item] && reader_ == nullptr) {
+        reader_ = std::make_unique<DeviceReader>(*tensor.local.device());
       }
     }
     ++item;

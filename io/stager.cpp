@@ -37,6 +37,10 @@ void Stager::take_digests(const Chunk& chunk) {
 void Stager::take_part(const ChunkPart& part, std::byte* to) {
   constexpr std::uint64_t kCached = std::uint64_t{64} << 10;
   const std::byte* const from = sources_.item(part.item);
+  const bool fetched = sources_.on_device(part.item);
+  if (fetched) {
+    sources_.fetch(part.item, part.from, part.bytes, to);
+  }
   std::vector<Stretch>& stretches = stretches_[part.item];
   for (std::uint64_t at = part.from; at < part.from + part.bytes;) {
     const std::uint64_t end =
@@ -44,8 +48,8 @@ void Stager::take_part(const ChunkPart& part, std::byte* to) {
     Stretch stretch{at, end - at, 0};
     for (; at < end; at += std::min(kCached, end - at)) {
       const std::uint64_t bytes = std::min(kCached, end - at);
-      const std::byte* place = from + at;
-      if (to != nullptr) {
+      const std::byte* place = fetched ? to + (at - part.from) : from + at;
+      if (to != nullptr && !fetched) {
         place = static_cast<std::byte*>(std::memcpy(to + (at - part.from), place, bytes));
       }
       stretch.crc32c = crc32c({place, bytes}, stretch.crc32c);

@@ -22,7 +22,7 @@ class Stager {
 
   /// To memory_of(chunk) bytes of whole pages at `to`. Returns where the chunk begins there.
   const std::byte* copy(const Chunk& chunk, std::byte* to);
-  /// Without copying.
+  /// Without copying; of items in host memory alone.
   void take_digests(const Chunk& chunk);
   [[nodiscard]] const StageSources& sources() const noexcept { return sources_; }
   /// Once all chunks are copied.

@@ -8,22 +8,32 @@
 
 namespace sherd::io {
 
-StagingRing::~StagingRing() {
-  if (data_ != nullptr) {
+StagingRing::~StagingRing() { give_back(); }
+
+void StagingRing::give_back() noexcept {
+  if (pinned_ != nullptr) {
+    device_->release(runtime::MemoryKind::pinned, pinned_, size_ + kPage);
+  } else if (data_ != nullptr) {
     ::munmap(data_, size_);
   }
+  data_ = pinned_ = nullptr;
+  size_ = 0;
 }
 
-void StagingRing::reserve(std::uint64_t bytes) {
-  if (bytes <= size_) {
+void StagingRing::reserve(std::uint64_t bytes, runtime::Device* device) {
+  if (bytes <= size_ && device == device_.get()) {
     return;
   }
-  if (data_ != nullptr) {
-    ::munmap(data_, size_);
-    data_ = nullptr;
-    size_ = 0;
-  }
+  give_back();
+  device_ = device == nullptr ? nullptr : device->shared_from_this();
   const std::uint64_t rounded = round_up_to_page(bytes);
+  if (device != nullptr) {
+    pinned_ = device->allocate(runtime::MemoryKind::pinned, rounded + kPage);
+    const auto address = reinterpret_cast<std::uintptr_t>(pinned_);
+    data_ = pinned_ + (kPage - address % kPage) % kPage;
+    size_ = rounded;
+    return;
+  }
   void* memory =
       ::mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {

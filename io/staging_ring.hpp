@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+
+#include "sherd/runtime/device.hpp"
 
 namespace sherd::io {
 
@@ -15,8 +18,9 @@ class StagingRing {
   StagingRing& operator=(const StagingRing&) = delete;
   ~StagingRing();
 
-  /// At least `bytes` of memory; nothing may be handed out. Throws IoError when there is none.
-  void reserve(std::uint64_t bytes);
+  /// At least `bytes` of memory; nothing may be handed out. Pinned for `device` unless that is
+  /// null. Throws IoError when there is none.
+  void reserve(std::uint64_t bytes, runtime::Device* device = nullptr);
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
   /// `bytes` (a multiple of 4096) in one piece; nullptr until more has been released.
@@ -33,9 +37,13 @@ class StagingRing {
   };
   [[nodiscard]] bool place(std::uint64_t bytes, std::uint64_t& offset) const;
 
+  void give_back() noexcept;
+
   std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
-  std::deque<Stretch> used_;  ///< oldest first
+  std::shared_ptr<runtime::Device> device_;  // whose pinned memory it is; null: mapped
+  std::byte* pinned_ = nullptr;              // what was allocated there
+  std::deque<Stretch> used_;                 ///< oldest first
 };
 
 }  // namespace sherd::io
