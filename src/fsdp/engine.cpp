@@ -23,7 +23,15 @@ nn::Variable hang_on(const nn::Variable& x, const char* name, std::function<void
 
 }  // namespace
 
-nn::Variable Engine::forward(const nn::Variable& input) {
+/// Data where the parameters are. Indices (of tokens) may stay: kernels check them on the host.
+nn::Variable Engine::placed(const nn::Variable& input) const {
+  const bool moves = where_ == MemoryKind::device && is_floating(input.dtype()) &&
+                     !input.data().is_on_device() && !input.requires_grad();
+  return moves ? nn::Variable(to_device(input.data())) : input;
+}
+
+nn::Variable Engine::forward(const nn::Variable& given) {
+  const nn::Variable input = placed(given);
   const DType wanted = options_.mixed_precision.param_dtype;
   const bool casts = options_.mixed_precision.cast_forward_inputs && is_floating(input.dtype()) &&
                      input.dtype() != wanted;
@@ -42,7 +50,7 @@ nn::Variable Engine::forward(const nn::Variable& input) {
 nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
   const Attention attention(*this);
   try {
-    return after_forward(0, body(before_forward(0, input)));
+    return after_forward(0, body(before_forward(0, placed(input))));
   } catch (...) {
     recover();
     throw;
