@@ -2,12 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "sherd/base/error.hpp"
 
 namespace sherd::comm::mpi {
 namespace {
+
+/// The first statement of a text: Open MPI adds its package after a comma, MPICH a stack of calls
+/// on further lines, and a tab before its version.
+std::string first_statement(std::string_view text) {
+  std::string line(text.substr(0, text.find_first_of(",\n")));
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  return line;
+}
 
 /// An owner at once, so that nothing leaks when the error handler cannot be set.
 CommHandle with_errors_returned(MPI_Comm raw) {
@@ -25,15 +35,14 @@ void check(int code, const char* call, SourceLocation at) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw CommError(fmt::format("{} failed: {}", call, text), at);
+  throw CommError(fmt::format("{} failed: {}", call, first_statement(text)), at);
 }
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-  const std::string version(text);
-  return version.substr(0, version.find_first_of(",\n"));
+  return first_statement(text);
 }
 
 bool several_threads_may_call() {
