@@ -38,9 +38,9 @@ function(sherd_add_kokkos_with_cuda)
     return()
   endif()
   find_package(CUDAToolkit REQUIRED)
+  get_target_property(headers Kokkos::kokkoscore INTERFACE_INCLUDE_DIRECTORIES)
   add_library(sherd::kokkos INTERFACE IMPORTED)
-  target_include_directories(sherd::kokkos INTERFACE
-    $<TARGET_PROPERTY:Kokkos::kokkoscore,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_include_directories(sherd::kokkos INTERFACE ${headers})
   target_link_libraries(sherd::kokkos INTERFACE $<TARGET_FILE:Kokkos::kokkoscore>
                                                 CUDA::cuda_driver CUDA::cudart ${CMAKE_DL_LIBS})
   sherd_found("Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}), for sm_${Kokkos_CUDA_ARCHITECTURES}")
