@@ -34,6 +34,9 @@ constexpr CountingLauncher kBeforeSlurm[] = {
     {"FLUX_JOB_SIZE", "flux run"},
 };
 
+/// What srun says of itself where no plugin for MPI has run (MpiDefault=none, --mpi=none).
+constexpr const char* kBareSrun = "srun";
+
 Launch srun_step(const Environment& environment) {
   const int step = number_in(environment, "SLURM_STEP_NUM_TASKS");
   const int processes = std::max(1, step > 0 ? step : number_in(environment, "SLURM_NTASKS"));
@@ -43,7 +46,7 @@ Launch srun_step(const Environment& environment) {
   if (environment("PMI_RANK") != nullptr) {
     return {"srun (PMI)", "PMI_RANK", processes};
   }
-  return {"srun", step > 0 ? "SLURM_STEP_NUM_TASKS" : "SLURM_PROCID", processes};
+  return {kBareSrun, step > 0 ? "SLURM_STEP_NUM_TASKS" : "SLURM_PROCID", processes};
 }
 
 /// The batch script itself has SLURM_PROCID, too, but is no step that srun has started.
@@ -94,6 +97,15 @@ SlurmJob detect_slurm_job(const Environment& environment) {
 }
 
 SlurmJob detect_slurm_job() { return detect_slurm_job(from_process); }
+
+void refuse_without_pmi(const Launch& launch, const std::string& mpi_library) {
+  const bool needs_pmix = mpi_library.rfind("Open MPI", 0) == 0;
+  validate(launch.launcher != kBareSrun || launch.processes <= 1 || !needs_pmix,
+           fmt::format("srun has {} processes, says {}, but has not told {} of the others: "
+                       "PMIX_RANK is not set (each process would be alone). Try: srun --mpi=pmix, "
+                       "or mpirun",
+                       launch.processes, launch.variable, mpi_library));
+}
 
 void refuse_singleton(const Launch& launch, int mpi_size, const std::string& mpi_library) {
   const bool slurm = launch.launcher.rfind("srun", 0) == 0;

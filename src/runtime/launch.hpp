@@ -16,6 +16,10 @@ using Environment = std::function<const char*(const char*)>;
 [[nodiscard]] SlurmJob detect_slurm_job(const Environment& environment);
 [[nodiscard]] SlurmJob detect_slurm_job();
 
+/// Throws ConfigError when srun has started several processes without a way to find each other:
+/// Open MPI's start would end the process with a page of its own. To be called before it.
+void refuse_without_pmi(const Launch& launch, const std::string& mpi_library);
+
 /// Throws ConfigError when the launcher started several processes and MPI sees one: each would
 /// train alone and overwrite the others' files. `mpi_library` is what the program is linked with.
 void refuse_singleton(const Launch& launch, int mpi_size, const std::string& mpi_library);

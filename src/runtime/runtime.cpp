@@ -10,6 +10,15 @@
 namespace sherd::runtime {
 namespace {
 
+/// Before MPI starts, unless it runs already.
+Launch launch_of_process() {
+  Launch launch = detect_launch();
+  if (!mpi_running()) {
+    refuse_without_pmi(launch, mpi_library());
+  }
+  return launch;
+}
+
 Topology describe(const Launch& launch) {
   refuse_singleton(launch, world_size(), mpi_library());
   Topology topology = discover_topology(launch);
@@ -23,7 +32,10 @@ Topology describe(const Launch& launch) {
 /// Members start in this order and end in reverse.
 struct Runtime::Impl {
   Impl(int& argc, char**& argv)
-      : launch(detect_launch()), mpi(argc, argv), topology(describe(launch)), kokkos(argc, argv) {}
+      : launch(launch_of_process()),
+        mpi(argc, argv),
+        topology(describe(launch)),
+        kokkos(argc, argv) {}
 
   Launch launch;
   MpiEnv mpi;

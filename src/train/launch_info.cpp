@@ -76,14 +76,15 @@ std::string machine_text(const Machine& machine) {
                      gpus_text(machine.gpus), names_text(machine.nics));
 }
 
-std::string gpu_text(const Topology& topology, int rank) {
+/// The device a rank takes: "0: 0000:18:00.0", with its UUID if there is one and it is asked for.
+std::string gpu_text(const Topology& topology, int rank, bool with_uuid) {
   const int index = topology.gpu_of_rank[static_cast<std::size_t>(rank)];
   if (index < 0) {
     return "-";
   }
   const Gpu& gpu =
       topology.ranks[static_cast<std::size_t>(rank)].visible_gpus[static_cast<std::size_t>(index)];
-  return fmt::format("{}: {} {}", index, gpu.pci, gpu.uuid);
+  return fmt::format("{}: {} {}", index, gpu.pci, with_uuid ? gpu.uuid : "");
 }
 
 /// The columns of a rank that need not differ from node to node.
@@ -100,7 +101,7 @@ std::string shape_of(const Topology& topology, int node, int first_rank) {
   std::string text = machine_text(topology.machines[static_cast<std::size_t>(node)]);
   for (int local = 0; local < topology.ranks_per_node[static_cast<std::size_t>(node)]; ++local) {
     text += placement_text(topology, first_rank + local) +
-            gpu_text(topology, first_rank + local).substr(0, 15) + "\n";
+            gpu_text(topology, first_rank + local, false) + "\n";
   }
   return text;
 }
@@ -138,7 +139,7 @@ std::string rank_lines(const Topology& topology, const NodeRun& run) {
     const int rank = run.first_rank + local;
     const RankFacts& facts = topology.ranks[static_cast<std::size_t>(rank)];
     std::string line = fmt::format("  {:>5} {:<16} {:>4} ", rank, facts.host, run.first);
-    line += placement_text(topology, rank) + gpu_text(topology, rank);
+    line += placement_text(topology, rank) + gpu_text(topology, rank, true);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }

@@ -133,12 +133,15 @@ class Findings(Info):
     def test_several_processes_that_are_each_alone(self):
         for variables, text in (({"PMI_SIZE": "4", "PMI_RANK": "1", "MPI_LOCALNRANKS": "4"},
                                  "mpiexec (Hydra) has 4 processes, says PMI_SIZE"),
-                                ({"FLUX_JOB_SIZE": "2"}, "flux run has 2 processes")):
+                                ({"FLUX_JOB_SIZE": "2"}, "flux run has 2 processes"),
+                                ({"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "4"},
+                                 "srun has 4 processes, says SLURM_STEP_NUM_TASKS")):
             for arguments in (["info"], ["train", self.config()]):
                 done = self.launch(0, PROGRAM, *arguments, env=variables)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
-                self.assertIn("MPI sees only one", done.stderr)
+                self.assertRegex(done.stderr, r"(?m)\. Try: .*mpirun")
+                self.assertNotIn("MPI_Init", done.stderr)
 
 
 class Devices(Info):

@@ -97,6 +97,24 @@ TEST(Launch, ManyProcessesThatMpiSeesAsOneAreRefused) {
   runtime::refuse_singleton({"srun", "SLURM_STEP_NUM_TASKS", 8}, 8, "Open MPI v4.1.4");
 }
 
+bool refused_without_pmi(const Launch& launch, const char* mpi_library) {
+  try {
+    runtime::refuse_without_pmi(launch, mpi_library);
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("srun has 4 processes"),
+                                             HasSubstr("Try: srun --mpi=pmix, or mpirun")));
+    return true;
+  }
+  return false;
+}
+
+TEST(Launch, SrunThatDoesNotConnectItsProcessesIsRefusedBeforeMpiStarts) {
+  EXPECT_TRUE(refused_without_pmi({"srun", "SLURM_STEP_NUM_TASKS", 4}, "Open MPI v4.1.4"));
+  EXPECT_FALSE(refused_without_pmi({"srun", "SLURM_STEP_NUM_TASKS", 1}, "Open MPI v4.1.4"));
+  EXPECT_FALSE(refused_without_pmi({"srun (PMIx)", "PMIX_RANK", 4}, "Open MPI v4.1.4"));
+  EXPECT_FALSE(refused_without_pmi({"srun", "SLURM_STEP_NUM_TASKS", 4}, "MPICH Version: 4.1"));
+}
+
 TEST(SlurmJob, IsReadFromTheEnvironment) {
   const Variables variables = {{"SLURM_JOB_ID", "17"},
                                {"SLURM_JOB_NAME", "train"},
