@@ -25,7 +25,7 @@ class Divergence(ReferenceTest):
                 self.reference_config()
                 test(np, env)
 
-    def fail(self, np, env, *overrides):
+    def run_to_the_fault(self, np, env, *overrides):
         """Trains until the fault; returns the exit code and what was printed."""
         done = self.sherd("train", "run.yaml", *overrides, np=np, env=env)
         end = time.time()
@@ -40,7 +40,7 @@ class Divergence(ReferenceTest):
     def diverge(self, how, np, env):
         """A fault that the ranks prove by comparing what they issued: without it they would wait
         for SHERD_COMM_TIMEOUT, which is longer."""
-        code, output = self.fail(np, {**env, "SHERD_TEST_DIVERGE": f"{how}:{GUILTY}:{STEP}"})
+        code, output = self.run_to_the_fault(np, {**env, "SHERD_TEST_DIVERGE": f"{how}:{GUILTY}:{STEP}"})
         self.assertNotEqual(code, 0, output)
         # Who came to speak before the end may not have heard of all ranks, but says the same.
         said = set(re.findall(rf"error: rank {GUILTY} issued (\S+ as number \d+), "
@@ -74,7 +74,7 @@ class Divergence(ReferenceTest):
 
     def test_a_rank_throws(self):
         def test(np, env):
-            code, output = self.fail(np, {**env, "SHERD_TEST_THROW": f"{GUILTY}:{STEP}"})
+            code, output = self.run_to_the_fault(np, {**env, "SHERD_TEST_THROW": f"{GUILTY}:{STEP}"})
             self.assertNotEqual(code, 0, output)
             self.assertIn(f"[rank {GUILTY}", output)
             self.assertIn(f"forward of step {STEP} failed", output)
@@ -86,7 +86,7 @@ class Divergence(ReferenceTest):
             self.train("training.steps=2", np=np, env=env)
             before = self.files("ckpt")
             self.assertTrue(before)
-            code, output = self.fail(np, {**env, "SHERD_TEST_DIVERGE": f"nan:{GUILTY}:{STEP}"})
+            code, output = self.run_to_the_fault(np, {**env, "SHERD_TEST_DIVERGE": f"nan:{GUILTY}:{STEP}"})
             self.assertEqual(code, 2, output)
             self.assertRegex(output, rf"step {STEP}: loss nan and gradient norm nan .*the first bad "
                                      rf"gradient is \S+\[\d+\], from rank {GUILTY}, micro-batch 0")
