@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tensor/kernel/arguments.hpp"
-#include "tensor/kernel/attention_blocked.hpp"
+#include "tensor/kernel/attention_whole.hpp"
 #include "tensor/kernel/body/attention_rows.hpp"
 #include "tensor/kernel/launch.hpp"
 #include "tensor/kernel/product.hpp"
@@ -29,11 +29,11 @@ AttentionShape require_attention(const Tensor& q, const Tensor& k, const Tensor&
   return shape;
 }
 
-/// bf16 products where the processor has them.
-DType operand_dtype(runtime::Device* device) {
-  const bool on_gpu =
-      device != nullptr && runtime::as_emulated(device->compute_stream()) == nullptr;
-  return on_gpu || is_native(DType::bf16, DType::f32) ? DType::bf16 : DType::f32;
+/// bf16 products where the CPU has them.
+DType operand_dtype() { return is_native(DType::bf16, DType::f32) ? DType::bf16 : DType::f32; }
+
+bool is_gpu(runtime::Device* device) {
+  return device != nullptr && runtime::as_emulated(device->compute_stream()) == nullptr;
 }
 
 double score_scale(const AttentionShape& shape) {
@@ -50,10 +50,15 @@ bool runs_blocked(const AttentionShape& shape, runtime::Device* device, Path pat
 template <class T>
 void forward(const AttentionForwardRows<T>& rows, runtime::Device* device, Path path) {
   if (runs_blocked<T>(rows.shape, device, path)) {
+    if constexpr (!std::is_same_v<T, double>) {
+      if (is_gpu(device)) {
+        return attention_forward_whole(rows, device);
+      }
+    }
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
       return attention_forward_blocked(rows, device);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
-      return attention_forward_blocked(rows, operand_dtype(device), device);
+      return attention_forward_blocked(rows, operand_dtype(), device);
     }
   }
   launch("sherd::attention_forward", rows, rows.shape.batch * rows.shape.heads * rows.shape.seq,
@@ -64,10 +69,15 @@ template <class T>
 void backward(const AttentionBackwardArguments<T>& a, runtime::Device* device, Path path) {
   const AttentionShape& shape = a.in.shape;
   if (runs_blocked<T>(shape, device, path)) {
+    if constexpr (!std::is_same_v<T, double>) {
+      if (is_gpu(device)) {
+        return attention_backward_whole(a, device);
+      }
+    }
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
       return attention_backward_blocked(a, device);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
-      return attention_backward_blocked(a, operand_dtype(device), device);
+      return attention_backward_blocked(a, operand_dtype(), device);
     }
   }
   launch("sherd::attention_backward_query", AttentionBackwardQuery<T>{a.in, a.dq},

@@ -13,7 +13,7 @@ class Backward {
         a_(arguments),
         shape_(arguments.in.shape),
         tile_(shape_.seq * shape_.head_dim),
-        block_(std::min(attention_block(device), shape_.seq)),
+        block_(std::min(kAttentionBlock, shape_.seq)),
         q_(tile_, device),
         k_(tile_, device),
         v_(tile_, device),

@@ -3,11 +3,11 @@
 #include "sherd/runtime/device.hpp"
 #include "tensor/kernel/body/attention_rows.hpp"
 
-// Attention by blocks of queries (forward) or keys (backward), 64 on the host: the products of a
-// block by the library for products on dense tiles of one head, the softmax between them by our own
-// loops. f32, bf16 and f16. One block of scores lives at a time, its rows by at most `seq`. For
-// bf16 tensors `operands` says what the products multiply: bf16 (probabilities are rounded to it)
-// or tiles widened to f32 once a head, as f16 tensors always are.
+// Attention on the host, and on the emulated device, by blocks of 64 queries (forward) or 64 keys
+// (backward): the products of a block by oneDNN on dense tiles of one head, the softmax between
+// them by our own loops. f32, bf16 and f16. One block of scores lives at a time, 64 by at most
+// `seq`. For bf16 tensors `operands` says what the products multiply: bf16 (probabilities are
+// rounded to it) or tiles widened to f32 once a head, as f16 tensors always are.
 
 namespace sherd::kernel {
 

@@ -12,7 +12,7 @@ class Forward {
       : device_(device),
         a_(arguments),
         tile_(a_.shape.seq * a_.shape.head_dim),
-        block_(std::min(attention_block(device), a_.shape.seq)),
+        block_(std::min(kAttentionBlock, a_.shape.seq)),
         q_(tile_, device),
         k_(tile_, device),
         v_(tile_, device),

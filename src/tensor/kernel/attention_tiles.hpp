@@ -10,15 +10,8 @@
 
 namespace sherd::kernel {
 
-/// Rows of queries (forward) or keys (backward) that a block of scores has: on the host what the
-/// caches hold, on a GPU enough to fill it. An emulated device does what the host does.
-inline std::int64_t attention_block(runtime::Device* device) {
-  constexpr std::int64_t kHostBlock = 64;
-  constexpr std::int64_t kDeviceBlock = 1024;
-  return device == nullptr || runtime::as_emulated(device->compute_stream()) != nullptr
-             ? kHostBlock
-             : kDeviceBlock;
-}
+/// Rows of queries (forward) or keys (backward) that a block of scores has.
+inline constexpr std::int64_t kAttentionBlock = 64;
 
 /// The [seq, head_dim] tile of one head as a product operand of type G: the tensor's own memory
 /// where the types agree, a converted copy otherwise.

@@ -57,13 +57,22 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
-/// A matrix stored by rows, [rows, cols], as cuBLASLt sees it.
-UniqueHandle<LayoutTraits> layout(DType dtype, std::int64_t rows, std::int64_t cols) {
+/// Matrices stored by rows, [rows, cols], as cuBLASLt sees them.
+UniqueHandle<LayoutTraits> layout(DType dtype, std::int64_t rows, std::int64_t cols,
+                                  std::int64_t count, std::int64_t stride) {
   cublasLtMatrixLayout_t raw = nullptr;
   check(cublasLtMatrixLayoutCreate(&raw, type_of(dtype), static_cast<std::uint64_t>(cols),
                                    static_cast<std::uint64_t>(rows), cols),
         "cublasLtMatrixLayoutCreate");
-  return UniqueHandle<LayoutTraits>(raw);
+  UniqueHandle<LayoutTraits> result(raw);
+  const auto matrices = static_cast<std::int32_t>(count);
+  check(cublasLtMatrixLayoutSetAttribute(raw, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &matrices,
+                                         sizeof matrices),
+        "cublasLtMatrixLayoutSetAttribute");
+  check(cublasLtMatrixLayoutSetAttribute(raw, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                         sizeof stride),
+        "cublasLtMatrixLayoutSetAttribute");
+  return result;
 }
 
 UniqueHandle<DescriptionTraits> describe(const onednn::Product& p) {
@@ -86,6 +95,7 @@ UniqueHandle<DescriptionTraits> describe(const onednn::Product& p) {
 /// their unit has them, not at the multiples of 256 bytes that cuBLASLt takes for granted.
 struct Key {
   onednn::Product product;
+  Batch batch;
   std::array<std::uint32_t, 3> alignment = {};  // of a, b, c
 
   friend bool operator==(const Key&, const Key&) = default;
@@ -93,6 +103,7 @@ struct Key {
 struct KeyHash {
   std::size_t operator()(const Key& key) const noexcept {
     std::size_t hash = onednn::ProductHash()(key.product);
+    hash = hash * 31 + static_cast<std::size_t>(key.batch.count);
     for (const std::uint32_t alignment : key.alignment) {
       hash = hash * 31 + alignment;
     }
@@ -135,7 +146,7 @@ UniqueHandle<PreferenceTraits> preference(const Key& key) {
 /// A product with its descriptions and the algorithm chosen for it.
 class Multiplication {
  public:
-  Multiplication(cublasLtHandle_t handle, const Key& key) : Multiplication(key.product) {
+  Multiplication(cublasLtHandle_t handle, const Key& key) : Multiplication(key.product, key.batch) {
     const onednn::Product& p = key.product;
     int found = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle, description_.get(), b_.get(), a_.get(), c_.get(),
@@ -163,11 +174,11 @@ class Multiplication {
   }
 
  private:
-  explicit Multiplication(const onednn::Product& p)
+  Multiplication(const onednn::Product& p, const Batch& batch)
       : description_(describe(p)),
-        a_(layout(p.in, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k)),
-        b_(layout(p.in, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n)),
-        c_(layout(p.out, p.m, p.n)),
+        a_(layout(p.in, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, batch.count, batch.stride_a)),
+        b_(layout(p.in, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, batch.count, batch.stride_b)),
+        c_(layout(p.out, p.m, p.n, batch.count, batch.stride_c)),
         wide_(p.in == DType::f64),
         accumulate_(p.accumulate) {}
 
@@ -185,9 +196,10 @@ class Library {
     static Library& library = *new Library;
     return library;
   }
-  void run(const onednn::Product& p, cudaStream_t stream, const void* a, const void* b, void* c) {
+  void run(const onednn::Product& p, const Batch& batch, cudaStream_t stream, const void* a,
+           const void* b, void* c) {
     const std::lock_guard lock(mutex_);
-    const Key key{p, {alignment_of(a), alignment_of(b), alignment_of(c)}};
+    const Key key{p, batch, {alignment_of(a), alignment_of(b), alignment_of(c)}};
     auto found = kept_.find(key);
     if (found == kept_.end()) {
       if (kept_.size() >= kMaxKept) {
@@ -222,17 +234,19 @@ void multiply_through_f32(runtime::Device& device, onednn::Product p, const void
     launch_device(device, "sherd::convert", Convert<T, float>{c, wide.data()}, numel);
   }
   p.out = DType::f32;
-  multiply(device, p, a, b, wide.data());
+  multiply(device, p, a, b, wide.data(), {});
   launch_device(device, "sherd::convert", Convert<float, T>{wide.data(), c}, numel);
 }
 
 }  // namespace
 
 void multiply(runtime::Device& device, const onednn::Product& product, const void* a, const void* b,
-              void* c) {
+              void* c, const Batch& batch) {
   if (has_types(product.in, product.out)) {
     auto* stream = static_cast<cudaStream_t>(device.compute_stream().native());
-    Library::instance().run(product, stream, a, b, c);
+    Library::instance().run(product, batch, stream, a, b, c);
+  } else if (batch.count > 1) {
+    throw ArgumentError("a batch of products into a type that cuBLASLt has not for them");
   } else if (product.out == DType::bf16) {
     multiply_through_f32(device, product, a, b, static_cast<BFloat16*>(c));
   } else {

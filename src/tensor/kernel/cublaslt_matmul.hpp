@@ -3,7 +3,7 @@
 #include <string>
 
 #include "sherd/runtime/device.hpp"
-#include "tensor/kernel/onednn_matmul.hpp"
+#include "tensor/kernel/product.hpp"
 
 namespace sherd::kernel::cublaslt {
 
@@ -12,7 +12,7 @@ namespace sherd::kernel::cublaslt {
 /// is computed into f32 and rounded once. The algorithm for a shape is chosen at its first product
 /// and kept; none that adds in an order of its own. m, n, k > 0.
 void multiply(runtime::Device& device, const onednn::Product& product, const void* a, const void* b,
-              void* c);
+              void* c, const Batch& batch);
 
 /// "cuBLASLt 13.0.2".
 [[nodiscard]] std::string version();

@@ -3,7 +3,8 @@
 
 namespace sherd::kernel::cublaslt {
 
-void multiply(runtime::Device&, const onednn::Product&, const void*, const void*, void*) {
+void multiply(runtime::Device&, const onednn::Product&, const void*, const void*, void*,
+              const Batch&) {
   throw DeviceError("a product on a CUDA device in a build without CUDA");
 }
 

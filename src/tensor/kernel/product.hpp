@@ -13,9 +13,17 @@ namespace sherd::kernel {
 /// has no f16 on CPUs.
 void multiply(const onednn::Product& product, const void* a, const void* b, void* c);
 
+/// Equal products whose operands and results lie these numbers of elements apart.
+struct Batch {
+  std::int64_t count = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+
+  friend bool operator==(const Batch&, const Batch&) = default;
+};
+
 /// A product of any floating types (f64 with f64 alone) where its operands are: on the host when
 /// `device` is null, else on its compute stream; on an emulated device as the host does it.
 void multiply_at(runtime::Device* device, const onednn::Product& product, const void* a,
-                 const void* b, void* c);
+                 const void* b, void* c, const Batch& batch = {});
 
 }  // namespace sherd::kernel

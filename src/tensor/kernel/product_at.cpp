@@ -15,17 +15,29 @@ void multiply_on_host(const onednn::Product& p, const void* a, const void* b, vo
   }
 }
 
+const void* moved(const void* data, std::int64_t elements, DType dtype) {
+  return static_cast<const std::byte*>(data) + elements * static_cast<std::int64_t>(size_of(dtype));
+}
+
+void multiply_batch(const onednn::Product& p, const void* a, const void* b, void* c,
+                    const Batch& batch) {
+  for (std::int64_t i = 0; i < batch.count; ++i) {
+    multiply_on_host(p, moved(a, i * batch.stride_a, p.in), moved(b, i * batch.stride_b, p.in),
+                     const_cast<void*>(moved(c, i * batch.stride_c, p.out)));
+  }
+}
+
 }  // namespace
 
 void multiply_at(runtime::Device* device, const onednn::Product& product, const void* a,
-                 const void* b, void* c) {
+                 const void* b, void* c, const Batch& batch) {
   if (device == nullptr) {
-    return multiply_on_host(product, a, b, c);
+    return multiply_batch(product, a, b, c, batch);
   }
   if (auto* emulated = runtime::as_emulated(device->compute_stream()); emulated != nullptr) {
-    return emulated->execute([=] { multiply_on_host(product, a, b, c); });
+    return emulated->execute([=] { multiply_batch(product, a, b, c, batch); });
   }
-  cublaslt::multiply(*device, product, a, b, c);
+  cublaslt::multiply(*device, product, a, b, c, batch);
 }
 
 }  // namespace sherd::kernel
