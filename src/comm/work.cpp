@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +15,21 @@ namespace {
 /// How long an operation is waited for that is dropped because of an exception. The other ranks may
 /// never join it, and the exception must get out.
 constexpr std::chrono::seconds kGraceWhileUnwinding{1};
+/// An operation that was given up so recently means that others of its scope will not end either.
+constexpr std::chrono::seconds kRecently{5};
+
+using Clock = std::chrono::steady_clock;
+
+/// When this thread has given up an operation.
+std::optional<Clock::time_point>& given_up() noexcept {
+  thread_local std::optional<Clock::time_point> when;
+  return when;
+}
+
+std::chrono::seconds grace() noexcept {
+  const auto& when = given_up();
+  return when && Clock::now() - *when < kRecently ? std::chrono::seconds(0) : kGraceWhileUnwinding;
+}
 
 bool finishes_within(WorkState& state, std::chrono::seconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
@@ -78,9 +94,10 @@ void Work::drop() noexcept {
   try {
     if (std::uncaught_exceptions() == 0) {
       wait();
-    } else if (finishes_within(*state_, kGraceWhileUnwinding)) {
+    } else if (finishes_within(*state_, grace())) {
       state_.reset();
     } else {
+      given_up() = Clock::now();
       static_cast<void>(state_.release());  // MPI may still write where it points
       log::warning("a collective operation was given up unfinished because of an exception");
     }

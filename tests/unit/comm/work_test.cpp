@@ -14,13 +14,20 @@ using comm::Work;
 
 /// Complete after `tests` calls of test(); counts what is asked of it.
 struct Counted final : comm::WorkState {
-  Counted(int& waits, int& deaths, int tests) : waits_(waits), deaths_(deaths), tests_(tests) {}
+  Counted(int& waits, int& deaths, int tests, int* asked = nullptr)
+      : waits_(waits), deaths_(deaths), tests_(tests), asked_(asked) {}
   ~Counted() override { ++deaths_; }
-  bool test() override { return tests_-- <= 0; }
+  bool test() override {
+    if (asked_ != nullptr) {
+      ++*asked_;
+    }
+    return tests_-- <= 0;
+  }
   void wait() override { ++waits_; }
   int& waits_;
   int& deaths_;
   int tests_;
+  int* asked_;
 };
 
 struct Failing final : comm::WorkState {
@@ -93,6 +100,26 @@ TEST_F(WorkTest, AnExceptionOnItsWayOutIsNotHeldUp) {
   }
   EXPECT_EQ(waits, 0);
   EXPECT_EQ(deaths, 1);
+}
+
+/// A whole engine may be on its way out: its operations are not waited for one after the other.
+TEST_F(WorkTest, OperationsBehindOneThatWasGivenUpAreAskedOnce) {
+  int asked = 0;
+  try {
+    const Work second(std::make_unique<Counted>(waits, deaths, 1000000000, &asked));
+    const Work first = make();
+    throw std::runtime_error("both are dropped");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_LE(asked, 2);
+  EXPECT_EQ(deaths, 0);
+}
+
+TEST_F(WorkTest, SynchronizeIsWaitWhereTheHostWaits) {
+  Work work = make();
+  work.synchronize();
+  work.synchronize();
+  EXPECT_EQ(waits, 1);
 }
 
 }  // namespace
