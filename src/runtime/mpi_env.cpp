@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -101,8 +102,10 @@ std::string mpi_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   require_success(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-  const std::string whole(text, static_cast<std::size_t>(length));
-  return whole.substr(0, whole.find_first_of(",\n"));  // what follows is about its build
+  std::string first(text, static_cast<std::size_t>(length));
+  first.resize(std::min(first.size(), first.find_first_of(",\n")));  // the rest is about its build
+  std::replace(first.begin(), first.end(), '\t', ' ');               // MPICH's
+  return first;
 }
 
 std::string mpi_thread_level() {
