@@ -170,6 +170,13 @@ class Devices(Info):
         found = self.findings(3, env={"SHERD_TEST_GPUS": GPUS})
         self.assertIn("the 3 ranks there see 2 and 2 devices", found["gpu_shared"]["text"])
 
+    def test_a_shared_one_ends_a_run(self):
+        done = self.launch(2, PROGRAM, "train", self.config(), "fsdp_config.device=cuda",
+                           env={"SHERD_TEST_GPUS": GPUS, "CUDA_VISIBLE_DEVICES": "1",
+                                "SHERD_TEST_DEVICE": "emulated"})
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr.count("would share GPU 0000:02:00.0"), 1, done.stderr)
+
     def test_do_not_matter_to_a_run_without(self):
         done = self.launch(2, PROGRAM, "train", self.config(),
                            env={"SHERD_TEST_GPUS": GPUS, "CUDA_VISIBLE_DEVICES": "1"})
