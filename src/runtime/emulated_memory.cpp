@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "sherd/base/error.hpp"
 
@@ -11,27 +12,38 @@ namespace sherd::runtime {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-constexpr std::size_t kPage = 4096;
+/// Locking and unlocking costs by the page: with huge pages, where the system has them, little.
+constexpr std::size_t kPage = std::size_t{2} << 20;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-std::byte* reserve(std::size_t bytes, bool locked) {
-  void* range = ::mmap(nullptr, bytes, locked ? PROT_NONE : PROT_READ | PROT_WRITE,
+/// With room for the range to start at a whole page.
+void* reserve(std::size_t bytes, bool locked) {
+  void* range = ::mmap(nullptr, bytes + kPage, locked ? PROT_NONE : PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
     throw DeviceError(fmt::format("no {} bytes of addresses for an emulated device", bytes));
   }
-  return static_cast<std::byte*>(range);
+  return range;
+}
+
+std::byte* whole_page(void* range) {
+  return reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(range), kPage));
 }
 
 }  // namespace
 
 EmulatedMemory::EmulatedMemory(std::size_t bytes, bool protect)
-    : bytes_(round_up(bytes, kPage)), protected_(protect), base_(reserve(bytes_, protect)) {}
+    : bytes_(round_up(bytes, kPage)),
+      protected_(protect),
+      range_(reserve(bytes_, protect)),
+      base_(whole_page(range_)) {
+  static_cast<void>(::madvise(base_, bytes_, MADV_HUGEPAGE));  // advice only
+}
 
-EmulatedMemory::~EmulatedMemory() { ::munmap(base_, bytes_); }
+EmulatedMemory::~EmulatedMemory() { ::munmap(range_, bytes_ + kPage); }
 
 std::byte* EmulatedMemory::obtain(std::size_t bytes) noexcept {
   const std::size_t wanted = round_up(std::max<std::size_t>(bytes, 1), kAlignment);

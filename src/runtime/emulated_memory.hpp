@@ -31,6 +31,7 @@ class EmulatedMemory {
 
   std::size_t bytes_;
   bool protected_;
+  void* range_;
   std::byte* base_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::size_t> blocks_;  // offset -> end
