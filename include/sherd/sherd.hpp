@@ -19,6 +19,7 @@
 #include "sherd/comm/issue_log.hpp"
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/comm/shared_region.hpp"
+#include "sherd/comm/timeout.hpp"
 #include "sherd/comm/wait_observer.hpp"
 #include "sherd/comm/work.hpp"
 #include "sherd/dtensor/block.hpp"

@@ -1,4 +1,4 @@
-#include "comm/timeout.hpp"
+#include "sherd/comm/timeout.hpp"
 
 #include <cmath>
 #include <cstdlib>

@@ -1,12 +1,14 @@
 // TrainingRun: what happens before the first step.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/comm/timeout.hpp"
 #include "sherd/io/inspect.hpp"
 #include "sherd/train/agreement.hpp"
 #include "sherd/train/hf_weights.hpp"
@@ -15,6 +17,15 @@
 #include "train/training_run.hpp"
 
 namespace sherd::train {
+namespace {
+
+/// A save waits for other ranks' disks too, hence longer than collectives do; not for ever, for one
+/// of them may be lost.
+double seconds_to_commit() {
+  return 3.0 * std::chrono::duration<double>(comm::comm_timeout()).count();
+}
+
+}  // namespace
 
 TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
     : runtime_(runtime),
@@ -37,6 +48,7 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
       comms_, io::CheckpointerOptions{.directory = config_.fsdp_config.checkpoint_dir,
                                       .keep_last = config_.checkpoint.keep_last,
                                       .overlap = config_.checkpoint.overlap,
+                                      .commit_timeout_seconds = seconds_to_commit(),
                                       .keep_every = config_.checkpoint.keep_every,
                                       .verify_after_save = config_.checkpoint.verify_after_save,
                                       .layout = config_.checkpoint.layout,

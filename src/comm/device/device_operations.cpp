@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/timeout.hpp"
 #include "comm/wait_watch.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/comm/backends.hpp"
+#include "sherd/comm/timeout.hpp"
 
 namespace sherd::comm {
 namespace {

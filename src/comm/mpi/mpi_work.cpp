@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "comm/mpi/mpi_api.hpp"
-#include "comm/timeout.hpp"
 #include "comm/wait_watch.hpp"
+#include "sherd/comm/timeout.hpp"
 
 namespace sherd::comm::mpi {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "comm/nccl/network_interfaces.hpp"
-#include "comm/timeout.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/comm/timeout.hpp"
 
 namespace sherd::comm::nccl {
 namespace {

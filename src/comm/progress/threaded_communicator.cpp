@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "comm/arguments.hpp"
-#include "comm/timeout.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/comm/timeout.hpp"
 
 namespace sherd::comm {
 namespace {

@@ -10,8 +10,8 @@
 #include <climits>
 #include <ctime>
 
-#include "comm/timeout.hpp"
 #include "comm/wait_watch.hpp"
+#include "sherd/comm/timeout.hpp"
 
 namespace sherd::comm {
 namespace {
