@@ -27,6 +27,15 @@ read_site_env() {
 # A field of what Slurm knows of this job, such as JobState.
 job_field() { scontrol --oneliner show job "$SLURM_JOB_ID" | grep -o " $1=[^ ]*" | head -n 1 | cut -d= -f2-; }
 
+# Ranks of a node: --ntasks-per-node, else one for each GPU, else as many as --cpus-per-task fits. The
+# scripts ask for nodes rather than tasks, since a job that has run on N nodes is held by Slurm (22.05) to the
+# tasks it had, and could not go on with fewer nodes.
+count_ranks() {
+  local fit=$((SLURM_CPUS_ON_NODE / SRUN_CPUS_PER_TASK))
+  ranks_per_node=${SLURM_NTASKS_PER_NODE:-${SLURM_GPUS_ON_NODE:-$((fit > 0 ? fit : 1))}}
+  ranks=$((SLURM_JOB_NUM_NODES * ranks_per_node))
+}
+
 # srun starts the ranks where Slurm has a PMIx plugin, mpirun elsewhere.
 choose_launcher() {
   if [ -z "${LAUNCHER:-}" ]; then
@@ -37,17 +46,19 @@ choose_launcher() {
       say "this Slurm has no PMIx plugin (srun --mpi=list): ranks are started by mpirun"
     fi
   fi
-  local each=${SLURM_NTASKS_PER_NODE:-1}
+  count_ranks
   case $LAUNCHER in
     srun)
       # --wait: how long ranks may outlive the first of them. Not --kill-on-bad-exit: it would kill those
       # that are a moment later to end with code 85.
       # shellcheck disable=SC2206  # options are words
-      launch=(srun --mpi=pmix --wait="${KILL_AFTER:-30}" --ntasks-per-node="$each" ${SRUN_OPTIONS:-})
+      launch=(srun --mpi=pmix --wait="${KILL_AFTER:-30}" --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$ranks"
+        --ntasks-per-node="$ranks_per_node" ${SRUN_OPTIONS:-})
       ;;
     mpirun)
       # shellcheck disable=SC2206
-      launch=(mpirun --map-by "ppr:$each:node:PE=$SRUN_CPUS_PER_TASK" ${MPIRUN_OPTIONS:-})
+      launch=(env "SLURM_TASKS_PER_NODE=$ranks_per_node(x$SLURM_JOB_NUM_NODES)" mpirun -n "$ranks"
+        --map-by "ppr:$ranks_per_node:node:PE=$SRUN_CPUS_PER_TASK" ${MPIRUN_OPTIONS:-})
       ;;
     *)
       say "LAUNCHER is '$LAUNCHER'. Try: srun or mpirun"
@@ -57,10 +68,9 @@ choose_launcher() {
 }
 
 describe_job() {
-  local each=${SLURM_NTASKS_PER_NODE:-1}
-  say "$SLURM_JOB_ID, start ${SLURM_RESTART_COUNT:-0}, $(date '+%F %T'): $((SLURM_JOB_NUM_NODES * each))" \
-    "ranks on $SLURM_JOB_NODELIST ($SLURM_JOB_NUM_NODES nodes, $each ranks of $SRUN_CPUS_PER_TASK cores" \
-    "each) by $LAUNCHER"
+  say "$SLURM_JOB_ID, start ${SLURM_RESTART_COUNT:-0}, $(date '+%F %T'): $ranks ranks on" \
+    "$SLURM_JOB_NODELIST ($SLURM_JOB_NUM_NODES nodes, $ranks_per_node ranks of $SRUN_CPUS_PER_TASK cores each)" \
+    "by $LAUNCHER"
 }
 
 # Starts of this job that went on from where the start before them did. The log has a line for each start
@@ -90,10 +100,12 @@ stop_if_stalled() {
 # The signal goes to the launcher, which passes it on to every rank. SIGTERM becomes SIGUSR1: srun and
 # mpirun take the first for an order to end the ranks.
 on_signal() {
-  say "SIG$1 after $SECONDS s: the ranks finish their step and save"
   signalled=$1
   interrupted=1
-  pass_signal_on
+  if [ -z "$launcher_ended" ]; then
+    say "SIG$1 after $SECONDS s: the ranks finish their step and save"
+    pass_signal_on
+  fi
 }
 pass_signal_on() {
   if [ -n "$launcher_pid" ]; then
@@ -102,7 +114,7 @@ pass_signal_on() {
 }
 
 # From the moment this file is read: a signal before the ranks run must not be lost.
-signalled='' launcher_pid=''
+signalled='' launcher_pid='' launcher_ended=''
 trap 'on_signal TERM' TERM
 trap 'on_signal USR1' USR1
 trap 'on_signal USR2' USR2
@@ -118,24 +130,43 @@ wait_for() {
   done
 }
 
-# Whether all nodes of the job still start processes. Slurm itself may need minutes to notice a dead one.
-nodes_answer() {
-  timeout 120 srun --mpi=none --overlap --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" \
-    --ntasks-per-node=1 --cpus-per-task=1 --gres=none true
+# mpirun whose ranks are gone waits for ever when it cannot reach its daemon on another node.
+watch_mpirun() {
+  local child ranks='' had_ranks=''
+  while [ -z "$had_ranks" ] || [ -n "$ranks" ]; do
+    sleep 2
+    ranks=''
+    for child in $(cat "/proc/$launcher_pid/task/"*/children 2> /dev/null); do
+      if [[ $(cat "/proc/$child/comm" 2> /dev/null) != srun ]]; then
+        ranks=yes had_ranks=yes
+      fi
+    done
+  done
+  sleep "${KILL_AFTER:-30}"
+  say "mpirun has no ranks left on $(hostname) and does not end: killing it"
+  kill -KILL "$launcher_pid" 2> /dev/null
 }
 
-# Why a run that ended with code $1 may go on later; fails when there is no reason.
+# Whether all nodes of the job still start processes, of which Slurm itself may need minutes to notice that
+# they do not. Ends early when Slurm ends the job, as it does once it has noticed.
+nodes_answer() {
+  timeout 120 srun --mpi=none --overlap --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" \
+    --ntasks-per-node=1 --cpus-per-task=1 --gres=none true &
+  wait "$!"
+}
+
+# Why a run that ended with code $1 may go on later, in $reason; fails when there is none.
 reason_to_requeue() {
   if [ "$1" -eq 85 ]; then
-    echo "stopped early after a checkpoint"
+    reason="stopped early after a checkpoint"
   elif [ "$1" -eq 0 ] || [ "$1" -eq 2 ]; then
     return 1
   elif [ -n "$signalled" ]; then
-    echo "ended with code $1 on SIG$signalled, perhaps before it could save"
+    reason="ended with code $1 on SIG$signalled, perhaps before it could save"
   elif [[ $(job_field PreemptTime) == 2* ]]; then
-    echo "preempted, ended with code $1, perhaps before it could save"
+    reason="preempted, ended with code $1, perhaps before it could save"
   elif ! nodes_answer; then
-    echo "ended with code $1, and not all of its nodes answer"
+    reason="ended with code $1, and not all of its nodes answer"
   else
     return 1
   fi
@@ -155,13 +186,19 @@ requeue() {
 run_and_requeue() {
   describe_job
   stop_if_stalled
-  local code reason
+  local code reason watcher=''
   "${launch[@]}" "$@" &
   launcher_pid=$!
   [ -n "$signalled" ] && pass_signal_on
+  if [ "$LAUNCHER" = mpirun ]; then
+    watch_mpirun &
+    watcher=$!
+  fi
   wait_for "$launcher_pid"
   code=$?
-  if reason=$(reason_to_requeue "$code"); then
+  launcher_ended=yes
+  [ -n "$watcher" ] && kill "$watcher" 2> /dev/null
+  if reason_to_requeue "$code"; then
     requeue "$reason"
   else
     say "ended with code $code after $SECONDS s"

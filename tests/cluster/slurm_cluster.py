@@ -17,6 +17,7 @@ from pathlib import Path
 
 INSIDE = "SHERD_SLURM_INSIDE"  # set for the copy of the test that runs inside
 STATE = Path("/mnt")  # covered by a file system of the cluster's own, the same on every node
+CONF = str(STATE / "slurm.conf")
 ADDRESS = "10.84.0.{}"
 CONTROLLER = ADDRESS.format(254)
 NODES = 2
@@ -148,9 +149,20 @@ class Node:
         """As if its cable had been pulled out of the switch."""
         ip("link", "set", self.port, "down")
 
+    def connect_again(self):
+        """With a new slurmd, of which Slurm hears sooner than of one that was out of reach."""
+        for pid in self.processes("slurmd"):
+            os.kill(pid, signal.SIGKILL)
+        ip("link", "set", self.port, "up")
+        self.start_slurmd()
+
     def limit_rate(self, rate):
-        self.run("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "64kb",
-                 "latency", "5ms")
+        """Of what the node sends, in the units of tc; None: no limit any more."""
+        if rate is None:
+            self.run("tc", "qdisc", "delete", "dev", "eth0", "root")
+        else:
+            self.run("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "64kb",
+                     "latency", "5ms")
 
     def die(self):
         """As a node without power: the others hear nothing any more, not even that connections end."""
@@ -163,7 +175,7 @@ class Cluster:
     """Up when constructed. Shared: files or folders that both nodes must see, besides STATE."""
 
     def __init__(self, shared=()):
-        os.environ["SLURM_CONF"] = str(STATE / "slurm.conf")
+        os.environ["SLURM_CONF"] = CONF
         for folder in ("munge", "controller", "outside"):
             (STATE / folder).mkdir()
         below_tmp = {"/".join(str(path).split("/")[:3]) for path in shared if str(path).startswith("/tmp/")}
@@ -175,11 +187,10 @@ class Cluster:
         subprocess.run(["slurmctld"], check=True)
         for node in self.nodes:
             node.start_slurmd()
-        wait_until(lambda: output_of("sinfo", "-h", "-p", "batch", "-t", "idle", "-o", "%D").strip() ==
-                   str(NODES), "both nodes were up", 30)
+        self.wait_until_idle()
 
     def _write_files(self):
-        (STATE / "slurm.conf").write_text(SLURM_CONF + "".join(
+        Path(CONF).write_text(SLURM_CONF + "".join(
             f"NodeName={node.name} NodeAddr={node.address} CPUs={SLOTS} RealMemory=4000\n"
             for node in self.nodes))
         (STATE / "hosts").write_text(f"127.0.0.1 localhost\n{CONTROLLER} controller\n" + "".join(
@@ -204,8 +215,9 @@ class Cluster:
             node.plug_in()
             node.run("mount", "--bind", f"{STATE}/hosts", "/etc/hosts")
 
-    def processes(self, named):
-        return [pid for node in self.nodes for pid in node.processes(named)]
+    def wait_until_idle(self):
+        wait_until(lambda: output_of("sinfo", "-h", "-p", "batch", "-t", "idle", "-o", "%D").strip() ==
+                   str(NODES), "both nodes were up and idle")
 
     def logs(self):
         """What the daemons wrote, for the message of a test that failed."""

@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from slurm_cluster import STATE, output_of, wait_until
+from slurm_cluster import CONF, STATE, output_of, wait_until
 
 PROGRAM = os.environ["SHERD_PROGRAM"]
 JOBS = Path(os.environ["SHERD_JOBS"])
@@ -26,21 +26,25 @@ ENVIRONMENT = {"SHERD": PROGRAM, "SHERD_COMM_TIMEOUT": "30", "OMP_NUM_THREADS": 
                "MPIRUN_OPTIONS": "--bind-to none", "OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
                "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_base_warn_component_unused": "0"}
-SIZE = ["--nodes=2", "--ntasks-per-node=2", "--cpus-per-task=1", "--mem=100", "--oversubscribe"]
-SUBMITTERS = {name for name in os.environ if name.startswith(("SLURM_", "OMPI_", "PMIX_"))} - {"SLURM_CONF"}
+SIZE = ["--nodes=2", "--mincpus=2", "--cpus-per-task=1", "--mem=100", "--oversubscribe"]
+LAUNCHERS = ("srun", "mpirun")
+# What ctest sets for ranks of one machine is not for these.
+CLEAN_ENVIRONMENT = {name: value for name, value in os.environ.items()
+                     if not name.startswith(("SLURM_", "OMPI_", "PMIX_"))}
 
 
 class Job:
-    def __init__(self, script, *arguments, options=(), env=None, folder):
-        """Submits jobs/SCRIPT in STATE/FOLDER, where a run.yaml is written if there is none."""
+    def __init__(self, *script, options=(), env=None, folder):
+        """Submits jobs/SCRIPT ARGUMENTS... in STATE/FOLDER, where a run.yaml is written if there is none."""
         self.folder = STATE / folder
         self.folder.mkdir(exist_ok=True)
         if not (self.folder / "run.yaml").exists():
             (self.folder / "run.yaml").write_text(CONFIG)
-        environment = {k: v for k, v in os.environ.items() if k not in SUBMITTERS}
+        command = ["sbatch", "--parsable", "--output=log", *SIZE, *options]
+        command += [str(JOBS / script[0]), *script[1:]] if script else []
         done = subprocess.run(
-            ["sbatch", "--parsable", "--output=log", *SIZE, *options, str(JOBS / script), *arguments],
-            cwd=self.folder, env={**environment, **ENVIRONMENT, **(env or {})}, text=True, capture_output=True)
+            command, cwd=self.folder, text=True, capture_output=True,
+            env={**CLEAN_ENVIRONMENT, "SLURM_CONF": CONF, **ENVIRONMENT, **(env or {})})
         if done.returncode != 0:
             raise AssertionError(done.stderr)
         self.id = done.stdout.strip()
@@ -73,6 +77,18 @@ class Job:
         over = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
         self.wait_for(lambda: self.field("JobState") in over, "the job ended", seconds)
         return self.field("JobState"), int(self.field("ExitCode").split(":")[0])
+
+    def ranks(self, *nodes):
+        """Process numbers of the job's ranks on those nodes."""
+        found = []
+        for node in nodes:
+            for pid in node.processes("sherd"):
+                try:
+                    environment = Path(f"/proc/{pid}/environ").read_bytes()
+                except OSError:  # it has just ended
+                    continue
+                found += [pid] if f"SLURM_JOB_ID={self.id}\0".encode() in environment else []
+        return found
 
     def cancel(self):
         subprocess.run(["scancel", self.id], check=False)

@@ -5,9 +5,7 @@ import subprocess
 import unittest
 
 import slurm_cluster
-from slurm_job import JOBS, PROGRAM, REFERENCE, Job, difference
-
-LAUNCHERS = ("srun", "mpirun")
+from slurm_job import JOBS, LAUNCHERS, PROGRAM, REFERENCE, Job, difference
 
 
 def slurm(*command):
@@ -22,13 +20,8 @@ class Preemption(unittest.TestCase):
         cls.cluster = slurm_cluster.Cluster(shared=[PROGRAM, JOBS, REFERENCE])
 
     def signal_ranks(self, job, number):
-        for pid in self.cluster.processes("sherd"):
-            try:
-                with open(f"/proc/{pid}/environ") as environment:
-                    if f"SLURM_JOB_ID={job.id}\0" in environment.read():
-                        os.kill(pid, number)
-            except OSError:  # it has just ended
-                continue
+        for pid in job.ranks(*self.cluster.nodes):
+            os.kill(pid, number)
 
     def hold_at_step(self, jobs, step, start):
         """Stops the ranks, so that nothing depends on how fast what comes next is."""
