@@ -67,7 +67,9 @@ void CrossStage::sum_node(std::size_t buffer, std::span<const Tensor> sources, D
                              held(set_.buffers[buffer], Level::node, at_).first);
   }
   if (plan_.nodes == 1) {
-    mains.stats[buffer] = stats;
+    mains.stats.set(buffer, stats);
+  } else {
+    mains.stats.keep(stats);
   }
 }
 
@@ -105,10 +107,13 @@ void CrossStage::finish(Slot& slot, MainGradients& to) {
     to.watch.look(to.mains[b], -1, b, mine.first);
   }
   const Range own = own_piece(buffer, at_);
-  to.stats[b] =
-      own.numel == mine.numel
-          ? stats
-          : kernel::begin_grad_stats(to.mains[b].slice(own.first - mine.first, own.numel));
+  if (own.numel == mine.numel) {
+    to.stats.set(b, stats);
+  } else {
+    to.stats.keep(stats);
+    const Tensor answered = to.mains[b].slice(own.first - mine.first, own.numel);
+    to.stats.set(b, kernel::begin_grad_stats(answered));
+  }
 }
 
 void CrossStage::poll(MainGradients to) {

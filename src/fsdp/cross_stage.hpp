@@ -6,6 +6,7 @@
 #include "fsdp/level_comms.hpp"
 #include "fsdp/non_finite_watch.hpp"
 #include "fsdp/state_plan.hpp"
+#include "fsdp/stats_board.hpp"
 #include "sherd/tensor/kernel/optimizer.hpp"
 
 namespace sherd::fsdp {
@@ -14,7 +15,7 @@ namespace sherd::fsdp {
 struct MainGradients {
   std::vector<Tensor>& mains;
   std::vector<bool>& written;
-  std::vector<kernel::PendingStats>& stats;
+  StatsBoard& stats;
   NonFiniteWatch& watch;
 };
 

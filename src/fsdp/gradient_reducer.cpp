@@ -23,7 +23,7 @@ GradientReducer::GradientReducer(const GroupSet& set, const StatePlan& plan, Pos
 
 void GradientReducer::zero() {
   std::fill(written_.begin(), written_.end(), false);
-  std::fill(stats_.begin(), stats_.end(), kernel::PendingStats{});
+  stats_.clear();
   watch_.reset();
   forget();
 }
@@ -37,7 +37,7 @@ Tensor GradientReducer::answered(std::size_t buffer) const {
 
 kernel::GradStats GradientReducer::stats() const {
   kernel::GradStats sum;
-  for (const kernel::PendingStats& pending : stats_) {
+  for (const kernel::PendingStats& pending : stats_.all()) {
     const kernel::GradStats one = pending.read();
     sum.sum_of_squares += one.sum_of_squares;
     sum.nonfinite += one.nonfinite;
@@ -47,8 +47,9 @@ kernel::GradStats GradientReducer::stats() const {
 
 void GradientReducer::settle() {
   watch_.settle();
+  stats_.settle();
   for (std::size_t b = 0; b < mains_.size() && !watch_.first(); ++b) {
-    if (mains_[b].is_on_device() && stats_[b].read().nonfinite > 0) {
+    if (mains_[b].is_on_device() && stats_.of(b).read().nonfinite > 0) {
       watch_.look(mains_[b], plan_.ranks() == 1 ? 0 : -1, b,
                   held(set_.buffers[b], plan_.cut, at_).first);
       watch_.settle();

@@ -7,6 +7,7 @@
 #include "fsdp/level_comms.hpp"
 #include "fsdp/non_finite_watch.hpp"
 #include "fsdp/state_plan.hpp"
+#include "fsdp/stats_board.hpp"
 #include "sherd/comm/communicator.hpp"
 #include "sherd/tensor/kernel/optimizer.hpp"
 #include "sherd/tensor/tensor.hpp"
@@ -72,7 +73,7 @@ class GradientReducer {
   Position at_;
   std::vector<Tensor> mains_;  // by buffer; undefined for frozen ones
   std::vector<bool> written_;  // the main gradient holds something to add to
-  std::vector<kernel::PendingStats> stats_;
+  StatsBoard stats_;
   NonFiniteWatch watch_;
 
  private:

@@ -108,8 +108,8 @@ class WholeReducer : public GradientReducer {
     if (plan_.ranks() > 1 && sent(buffer).dtype() != mains_[buffer].dtype()) {
       widen_in_place(mains_[buffer], plan_.policy.reduce());
     }
-    stats_[buffer] = kernel::begin_grad_stats(answered(buffer));
-    if (!mains_[buffer].is_on_device() && stats_[buffer].read().nonfinite > 0) {
+    stats_.set(buffer, kernel::begin_grad_stats(answered(buffer)));
+    if (!mains_[buffer].is_on_device() && stats_.of(buffer).read().nonfinite > 0) {
       watch_.look(mains_[buffer], plan_.ranks() == 1 && !looked_[buffer] ? 0 : -1, buffer, 0);
     }
     looked_[buffer] = false;
