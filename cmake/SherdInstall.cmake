@@ -1,7 +1,9 @@
 # sherd::sherd (all libraries), and what `cmake --install` puts where: the program, libraries, headers,
-# and a CMake package that finds every dependency again by the same helpers as the build.
+# files for pkg-config, and a CMake package that finds every dependency again by the same helpers as the
+# build. The installed tree names no path of its own, so it can be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(SherdPkgConfig)
 
 get_property(SHERD_LIBRARIES GLOBAL PROPERTY SHERD_LIBRARIES)
 add_library(sherd_all INTERFACE)
@@ -18,11 +20,11 @@ install(TARGETS sherd_all ${SHERD_LIBRARIES} EXPORT sherdTargets
 if(BUILD_SHARED_LIBS)
   set_target_properties(${SHERD_LIBRARIES} PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    INSTALL_RPATH "$ORIGIN")
+    INSTALL_RPATH "$ORIGIN;${CMAKE_INSTALL_RPATH}")
 endif()
 if(TARGET sherd_program)
   set_target_properties(sherd_program PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin" INSTALL_RPATH "$ORIGIN/${SHERD_RPATH}")
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin" INSTALL_RPATH "$ORIGIN/${SHERD_RPATH};${CMAKE_INSTALL_RPATH}")
   install(TARGETS sherd_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
@@ -44,3 +46,6 @@ install(FILES "${PROJECT_BINARY_DIR}/package/sherdConfig.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake"
         DESTINATION "${SHERD_PACKAGE_DIR}")
 install(EXPORT sherdTargets NAMESPACE sherd:: DESTINATION "${SHERD_PACKAGE_DIR}")
+
+sherd_add_pkg_config(sherd sherd_all "Fully sharded training over MPI, with checkpoints in HDF5")
+sherd_add_pkg_config(sherd-io sherd_io "Checkpoints of distributed arrays in HDF5, over MPI")

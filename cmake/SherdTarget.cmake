@@ -13,6 +13,10 @@ target_compile_options(sherd_flags INTERFACE
   # nvcc: kernels are lambdas, and call constexpr functions of the standard library
   "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>"
   "$<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${SHERD_WERROR}>:--Werror=all-warnings;-Xcompiler=-Werror>>")
+if(NOT SHERD_SANITIZE)  # a sanitizer's functions come from the program
+  target_link_options(sherd_flags INTERFACE
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>:LINKER:--no-undefined>)
+endif()
 if(SHERD_SANITIZE)
   target_compile_options(sherd_flags INTERFACE -fsanitize=${SHERD_SANITIZE} -fno-omit-frame-pointer
                                                -fno-sanitize-recover=all -g1)
@@ -32,6 +36,7 @@ function(sherd_add_library name)
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE}
                                        "$<BUILD_INTERFACE:sherd_flags>")
-  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short} CXX_EXTENSIONS OFF)
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short} CXX_EXTENSIONS OFF
+                        DEFINE_SYMBOL "")  # nothing asks: shared objects compile as static ones do
   set_property(GLOBAL APPEND PROPERTY SHERD_LIBRARIES ${name})
 endfunction()
