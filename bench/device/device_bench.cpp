@@ -1,5 +1,5 @@
-// What a device gives to the layers above: copies, products, kernels, and whether a copy on another
-// stream runs beside them, all from events.
+// What a device gives to the layers above: copies, products, kernels, collectives of one rank, and
+// whether what other streams do runs beside products, all from events.
 //   bench_device            on the first CUDA device
 //   bench_device --emulated --scale 0.01   the same calls on the emulated device, to test the bench
 // Prints one JSON line for each figure.
@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "sherd/base/error.hpp"
+#include "sherd/comm/backends.hpp"
 #include "sherd/runtime/emulated_device.hpp"
 #include "sherd/tensor/kernel/attention.hpp"
 #include "sherd/tensor/kernel/elementwise.hpp"
@@ -46,6 +48,7 @@ class Bench {
     kernels(DType::bf16);
     attention(DType::bf16);
     overlap();
+    collectives();
   }
 
  private:
@@ -161,6 +164,38 @@ class Bench {
     report("copy beside products",
            100.0 * (computing + copying - both) / std::min(computing, copying), "% hidden");
     device_.synchronize();
+  }
+
+  /// Of one rank: NCCL on a GPU. A sum over one rank changes nothing, which is checked.
+  void collectives() const {
+    const auto self = comm::make_self();
+    const auto comm = options_.emulated ? comm::make_on_device(*self) : comm::make_nccl(*self);
+    const Tensor ones = Tensor::empty(Shape{sized(std::int64_t{32} << 20)}, DType::f32);
+    std::fill_n(ones.data<float>(), ones.numel(), 1.0F);
+    const Tensor x = to_device(ones);
+    const std::int64_t n = sized(4096, 0.5);
+    const Tensor a = on_device(Shape{n, n}, DType::bf16);
+    const Tensor c = on_device(Shape{n, n}, DType::bf16);
+    const auto product = [&] { kernel::matmul(a, Transpose::no, a, Transpose::yes, c); };
+    const auto reduce = [&] {
+      return comm->all_reduce(x.raw(), x.raw(), static_cast<std::size_t>(x.numel()), DType::f32,
+                              comm::ReduceOp::sum);
+    };
+    const double computing = seconds(product);
+    const double reducing = seconds([&] { reduce().wait(); });
+    const double both = seconds([&] {
+      comm::Work work = reduce();
+      product();
+      work.wait();
+    });
+    report("all_reduce of one rank", static_cast<double>(x.nbytes()) / reducing / 1e9, "GB/s");
+    report("all_reduce beside products",
+           100.0 * (computing + reducing - both) / std::min(computing, reducing), "% hidden");
+    const Tensor read = to_host(x);
+    const auto all = read.span<float>();
+    if (!std::all_of(all.begin(), all.end(), [](float value) { return value == 1.0F; })) {
+      throw CommError("an all_reduce of one rank changed its numbers");
+    }
   }
 
   Options options_;
