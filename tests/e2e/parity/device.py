@@ -50,6 +50,15 @@ class DeviceBits(Outcomes):
         output = self.train(ON_DEVICE, np=NP, env={"SHERD_TEST_THROW": f"{NP - 1}:3"}, expect=None)
         self.assertIn("forward of step 3 failed", output)
 
+    if NP == 4:
+        def test_ranks_that_go_different_ways_are_found_out(self):
+            self.reference_config()
+            emulate(5)
+            output = self.train(ON_DEVICE, np=NP, expect=None, env={
+                "SHERD_TEST_DIVERGE": "skip_layer:1:3", "SHERD_TEST_NODES": "2"})
+            self.assertRegex(output, r"rank 1 issued \S+ as number \d+, ranks? [\d, ]+ "
+                                     r"all_gather\(layers.0\)")
+
 
 if __name__ == "__main__":
     unittest.main()

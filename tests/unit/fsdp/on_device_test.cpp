@@ -192,37 +192,79 @@ TEST(OnDeviceMore, OffloadIsRefused) {
   EXPECT_THROW(static_cast<void>(train_odd(run)), ConfigError);
 }
 
+/// Three blocks; with activation checkpointing.
+std::shared_ptr<nn::Llama> small_llama() {
+  nn::LlamaConfig config;
+  config.vocab_size = 37;
+  config.hidden_size = 16;
+  config.intermediate_size = 24;
+  config.num_hidden_layers = 3;
+  config.num_attention_heads = 2;
+  config.num_key_value_heads = 1;
+  config.max_position_embeddings = 16;
+  return std::make_shared<nn::Llama>(config, autograd::Recompute::non_reentrant);
+}
+
+/// Forward and backward of two micro-batches; their losses.
+std::vector<Tensor> llama_step(ShardedModel& model, int step, comm::Communicator& world) {
+  std::vector<Tensor> losses;
+  for (int micro = 0; micro < 2; ++micro) {
+    const Tensor ids = Tensor::empty({2, 9}, DType::i32);
+    for (std::int32_t i = 0; i < 18; ++i) {
+      ids.data<std::int32_t>()[i] = (i * 5 + step + micro + world.rank()) % 37;
+    }
+    const nn::Variable loss =
+        autograd::cross_entropy(model(nn::Variable(ids)), ids, 1.0 / (18.0 * 2 * world.size()));
+    losses.push_back(loss.data());
+    model.set_is_last_backward(micro == 1);
+    model.backward(loss);
+  }
+  return losses;
+}
+
+/// The compute stream is held until the whole step has been issued: a host that waited anywhere
+/// before the norm would wait for itself.
+TEST(OnDeviceMore, TheHostDoesNotWaitBeforeTheNorm) {
+  for (const Grid& grid : {Grid{1, 2}, Grid{2, 2}}) {
+    testing::run_grid(grid, Memory::device, [&](comm::MeshComms& comms) {
+      ShardedModel model = fully_shard(small_llama(), comms, {});
+      optim::AdamW optimizer(model.parameters(), {.learning_rate = 0.02});
+      auto* compute = runtime::as_emulated(runtime::current_device()->compute_stream());
+      for (int step = 0; step < 2; ++step) {
+        bool issued = false;
+        int asked = 0;
+        optimizer.zero_grad();
+        const auto gate = [&] {
+          if (!issued && ++asked > 20000) {
+            ADD_FAILURE() << "the host waits for the step it is issuing";
+            issued = true;
+          }
+          return issued;
+        };
+        compute->run_polled([] {}, gate);
+        StepValues sums;
+        sums.losses = llama_step(model, step, *comms.world);
+        issued = true;
+        EXPECT_GT(model.clip_grad_norm(1.0, &sums), 0.0);
+        EXPECT_GT(sums.loss, 0.0);
+        optimizer.step();
+      }
+    });
+  }
+}
+
 /// Losses that the host does not wait for: steps are given to the device ahead of it.
 std::vector<double> train_llama(const Grid& grid, Memory memory, std::uint64_t seed) {
   std::vector<double> values;
   testing::run_grid(
       grid, memory,
       [&](comm::MeshComms& comms) {
-        nn::LlamaConfig config;
-        config.vocab_size = 37;
-        config.hidden_size = 16;
-        config.intermediate_size = 24;
-        config.num_hidden_layers = 3;
-        config.num_attention_heads = 2;
-        config.num_key_value_heads = 1;
-        config.max_position_embeddings = 16;
-        ShardedModel model = fully_shard(
-            std::make_shared<nn::Llama>(config, autograd::Recompute::non_reentrant), comms, {});
+        ShardedModel model = fully_shard(small_llama(), comms, {});
         optim::AdamW optimizer(model.parameters(), {.learning_rate = 0.02});
         for (int step = 0; step < 3; ++step) {
           optimizer.zero_grad();
           StepValues sums;
-          for (int micro = 0; micro < 2; ++micro) {
-            const Tensor ids = Tensor::empty({2, 9}, DType::i32);
-            for (std::int32_t i = 0; i < 18; ++i) {
-              ids.data<std::int32_t>()[i] = (i * 5 + step + micro + comms.world->rank()) % 37;
-            }
-            const nn::Variable loss = autograd::cross_entropy(model(nn::Variable(ids)), ids,
-                                                              1.0 / (18.0 * 2 * grid.ranks()));
-            sums.losses.push_back(loss.data());
-            model.set_is_last_backward(micro == 1);
-            model.backward(loss);
-          }
+          sums.losses = llama_step(model, step, *comms.world);
           const double norm = model.clip_grad_norm(1.0, &sums);
           optimizer.step();
           if (comms.world->rank() == 0) {
