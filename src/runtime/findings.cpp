@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "runtime/gpu_findings.hpp"
 #include "sherd/base/check.hpp"
@@ -98,9 +99,15 @@ Crowd worst_crowd(const Topology& topology, int node) {
   return worst;
 }
 
+/// How many cores of a node each of its ranks could have to itself.
+int fair_share(const Topology& topology, int node) {
+  return std::max(1, machine_of(topology, node).allowed_cores /
+                         topology.ranks_per_node[static_cast<std::size_t>(node)]);
+}
+
 std::string binding_line(const Topology& topology, int node) {
   const int ranks = topology.ranks_per_node[static_cast<std::size_t>(node)];
-  const int each = std::max(1, machine_of(topology, node).allowed_cores / ranks);
+  const int each = fair_share(topology, node);
   return started_by_srun(topology)
              ? fmt::format("#SBATCH --cpus-per-task={} and export SRUN_CPUS_PER_TASK={}", each,
                            each)
@@ -162,6 +169,29 @@ std::vector<Finding> crowded(const Topology& topology) {
   return found;
 }
 
+/// Ranks that are bound so that they could have more cores, and nobody has.
+Found idle_cores(const Topology& topology) {
+  for (int node = 0; node < topology.nodes; ++node) {
+    std::set<int> used;
+    for (const RankFacts& rank : ranks_of_node(topology, node)) {
+      used.insert(rank.cores.begin(), rank.cores.end());
+    }
+    const auto count = static_cast<int>(used.size());
+    const int ranks = topology.ranks_per_node[static_cast<std::size_t>(node)];
+    const bool is_tight = worst_crowd(topology, node).member != nullptr;  // said already
+    if (!is_tight && count < ranks * fair_share(topology, node)) {
+      return Finding{
+          "idle_cores", Severity::note,
+          fmt::format("the {} of {} may run on {} of its {} (threads of products could use "
+                      "the others). Try: {}",
+                      plural(ranks, "rank"), host_of(topology, node), count,
+                      plural(machine_of(topology, node).allowed_cores, "core"),
+                      binding_line(topology, node))};
+    }
+  }
+  return std::nullopt;
+}
+
 Found uneven_nodes(const Topology& topology) {
   const std::vector<int>& counts = topology.ranks_per_node;
   const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end());
@@ -221,7 +251,8 @@ std::string_view to_string(Severity severity) {
 
 std::vector<Finding> find_problems(const Topology& topology) {
   std::vector<Finding> found = find_gpu_problems(topology);
-  for (const auto& check : {uneven_nodes, wrong_number_of_ranks, unlike_nodes, reordered}) {
+  for (const auto& check :
+       {uneven_nodes, wrong_number_of_ranks, unlike_nodes, reordered, idle_cores}) {
     if (Found finding = check(topology)) {
       found.push_back(*std::move(finding));
     }

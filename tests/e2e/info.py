@@ -113,7 +113,7 @@ class Findings(Info):
         self.assertEqual(self.findings(4, env=MANY_CORES | {"HWLOC_THISSYSTEM": "0"}), {})
 
     def test_at_most_one_where_there_are_not(self):
-        self.assertLessEqual(set(self.findings(4)), {"more_ranks_than_cores"})
+        self.assertLessEqual(len(self.findings(4)), 1)
 
     def test_ranks_on_one_core(self):
         core = str(min(os.sched_getaffinity(0)))

@@ -68,7 +68,7 @@ TEST(Findings, RanksPiledOnOneCore) {
 TEST(Findings, TwoRanksPiledBesideOthersThatAreNot) {
   Facts facts = bound_cluster(1, 4);
   bind_to(facts[1], facts[0].cores, 8);
-  EXPECT_TRUE(ids(facts).empty());  // two ranks on two cores
+  EXPECT_EQ(ids(facts), std::vector<std::string>{"idle_cores"});  // two ranks on two cores
   bind_to(facts[0], {0}, 8);
   bind_to(facts[1], {0}, 8);
   EXPECT_THAT(only_finding(facts).text, HasSubstr("ranks 0-1 on cn0 may run on cpus 0 only"));
@@ -80,6 +80,18 @@ TEST(Findings, ASmallSetInsideALargerOne) {
   bind_to(facts[1], {0}, 8);
   bind_to(facts[2], {1}, 8);
   EXPECT_THAT(only_finding(facts).text, HasSubstr("ranks 0-2 on cn0 may run on cpus 0-1 only"));
+}
+
+TEST(Findings, CoresThatNoRankMayUse) {
+  Facts facts = bound_cluster(2, 2);
+  bind_to(facts[2], {0}, 8);
+  bind_to(facts[3], {1}, 8);
+  const Finding finding = only_finding(facts);
+  EXPECT_EQ(finding.id, "idle_cores");
+  EXPECT_EQ(finding.severity, Severity::note);
+  EXPECT_THAT(finding.text, AllOf(HasSubstr("the 2 ranks of cn1 may run on 2 of its 8 cores"),
+                                  HasSubstr("--cpus-per-task=4")));
+  EXPECT_TRUE(ids(bound_cluster(1, 3)).empty());  // two cores are left over, however they are bound
 }
 
 TEST(Findings, MoreRanksThanCores) {
