@@ -5,12 +5,13 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <dnnl.hpp>
 #include <memory>
+#include <new>
 #include <unordered_map>
 
 #include "sherd/base/error.hpp"
-#include "sherd/tensor/tensor.hpp"
 
 namespace sherd::kernel::onednn {
 namespace {
@@ -116,6 +117,29 @@ class Multiplication {
   std::unordered_map<int, memory> arguments_;
 };
 
+/// What the library's kernels want beside their operands, which depends on the CPU: kept from call
+/// to call, and outside the pool of tensors, whose peak the plan of a run foretells.
+class Workspace {
+ public:
+  [[nodiscard]] void* of(std::size_t bytes) {
+    if (bytes > bytes_) {
+      memory_.reset();  // first, so that the two are never there at once
+      bytes_ = 0;
+      memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+      bytes_ = bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  static constexpr std::align_val_t kAlignment{4096};
+  struct Free {
+    void operator()(std::byte* memory) const noexcept { ::operator delete(memory, kAlignment); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::size_t bytes_ = 0;
+};
+
 /// One for each thread, so that ranks that are threads multiply at once without a lock.
 class Context {
  public:
@@ -127,9 +151,7 @@ class Context {
   void run(const Product& product, const void* a, const void* b, void* c) {
     const SingleThread single;
     Multiplication& multiplication = find(product);
-    const std::size_t bytes = multiplication.scratch_bytes();
-    const std::shared_ptr<Storage> scratch = bytes > 0 ? Storage::allocate(bytes) : nullptr;
-    multiplication.run(stream_, a, b, c, scratch ? scratch->data() : nullptr);
+    multiplication.run(stream_, a, b, c, workspace_.of(multiplication.scratch_bytes()));
   }
 
   [[nodiscard]] std::string implementation(const Product& product) {
@@ -151,6 +173,7 @@ class Context {
 
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
+  Workspace workspace_;
   std::unordered_map<Product, Multiplication, ProductHash> kept_;
 };
 
