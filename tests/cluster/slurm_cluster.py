@@ -149,13 +149,6 @@ class Node:
         """As if its cable had been pulled out of the switch."""
         ip("link", "set", self.port, "down")
 
-    def connect_again(self):
-        """With a new slurmd, of which Slurm hears sooner than of one that was out of reach."""
-        for pid in self.processes("slurmd"):
-            os.kill(pid, signal.SIGKILL)
-        ip("link", "set", self.port, "up")
-        self.start_slurmd()
-
     def limit_rate(self, rate):
         """Of what the node sends, in the units of tc; None: no limit any more."""
         if rate is None:
