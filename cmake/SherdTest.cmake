@@ -15,12 +15,15 @@ add_library(sherd_test_main_mpi OBJECT ${PROJECT_SOURCE_DIR}/tests/support/mpi_m
 target_link_libraries(sherd_test_main_mpi PUBLIC GTest::gtest sherd_flags sherd::runtime MPI::MPI_C)
 
 # GoogleTest's headers cost seconds a file: with SHERD_QUICK_TEST_BUILD they are parsed once for all test
-# programs. An executable, because objects of libraries are compiled with other flags.
+# programs, whose own code is not optimised (the libraries are). An executable, because objects of
+# libraries are compiled with other flags.
 if(SHERD_QUICK_TEST_BUILD)
+  set(SHERD_TEST_FLAGS -O0)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/test_pch.cpp" CONTENT "int main() {}\n")
   add_executable(sherd_test_pch "${PROJECT_BINARY_DIR}/test_pch.cpp")
   target_link_libraries(sherd_test_pch PRIVATE sherd_flags GTest::gmock)
   target_compile_definitions(sherd_test_pch PRIVATE _GLIBCXX_ASSERTIONS)
+  target_compile_options(sherd_test_pch PRIVATE ${SHERD_TEST_FLAGS})
   target_precompile_headers(sherd_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
@@ -36,6 +39,7 @@ function(sherd_add_test)
   target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS
                              SHERD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
   if(SHERD_QUICK_TEST_BUILD)
+    target_compile_options(${target} PRIVATE ${SHERD_TEST_FLAGS})
     target_precompile_headers(${target} REUSE_FROM sherd_test_pch)
   endif()
   if(NOT ARG_NP)
