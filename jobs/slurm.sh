@@ -49,8 +49,6 @@ choose_launcher() {
   count_ranks
   case $LAUNCHER in
     srun)
-      # With the shared-memory store of PMIx 4.2 about one rank in two hundred crashes at its start.
-      export PMIX_MCA_gds=${PMIX_MCA_gds:-hash}
       # --wait: how long ranks may outlive the first of them. Not --kill-on-bad-exit: it would kill those
       # that are a moment later to end with code 85.
       # shellcheck disable=SC2206  # options are words

@@ -107,6 +107,17 @@ void refuse_without_pmi(const Launch& launch, const std::string& mpi_library) {
                        launch.processes, launch.variable, mpi_library));
 }
 
+bool reads_shared_pmix_store(const Environment& environment) {
+  return environment("SLURM_PROCID") != nullptr && environment("PMIX_RANK") != nullptr &&
+         environment("OMPI_COMM_WORLD_RANK") == nullptr && environment("PMIX_MCA_gds") == nullptr;
+}
+
+void avoid_shared_pmix_store() {
+  if (reads_shared_pmix_store([](const char* name) -> const char* { return std::getenv(name); })) {
+    setenv("PMIX_MCA_gds", "hash", 1);
+  }
+}
+
 void refuse_singleton(const Launch& launch, int mpi_size, const std::string& mpi_library) {
   const bool slurm = launch.launcher.rfind("srun", 0) == 0;
   validate(

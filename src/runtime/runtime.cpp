@@ -15,6 +15,7 @@ Launch launch_of_process() {
   Launch launch = detect_launch();
   if (!mpi_running()) {
     refuse_without_pmi(launch, mpi_library());
+    avoid_shared_pmix_store();
   }
   return launch;
 }

@@ -23,7 +23,7 @@ logging: {{directory: run, interval: 1}}
 
 # A small machine under a test: ranks are not bound, and wait for seconds only.
 ENVIRONMENT = {"SHERD": PROGRAM, "SHERD_COMM_TIMEOUT": "30", "OMP_NUM_THREADS": "1", "KILL_AFTER": "10",
-               "MPIRUN_OPTIONS": "--bind-to none", "PMIX_MCA_gds": "hash", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+               "MPIRUN_OPTIONS": "--bind-to none", "OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
                "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_base_warn_component_unused": "0"}
 SIZE = ["--nodes=2", "--mincpus=2", "--cpus-per-task=1", "--mem=100", "--oversubscribe"]

@@ -54,6 +54,17 @@ TEST(Launch, OfSrunIsReadFromItsStep) {
                 "srun", "SLURM_STEP_NUM_TASKS", 2);
 }
 
+TEST(Launch, ThePmixStoreInSharedMemoryIsAvoidedUnderSrunUnlessChosen) {
+  const auto reads = [](const Variables& variables) {
+    return runtime::reads_shared_pmix_store(environment_of(variables));
+  };
+  EXPECT_TRUE(reads({{"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}}));
+  EXPECT_FALSE(reads({{"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}, {"PMIX_MCA_gds", "ds21"}}));
+  EXPECT_FALSE(reads({{"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}, {"OMPI_COMM_WORLD_RANK", "0"}}));
+  EXPECT_FALSE(reads({{"SLURM_PROCID", "0"}, {"PMI_RANK", "0"}}));
+  EXPECT_FALSE(reads({}));
+}
+
 TEST(Launch, ABatchScriptIsNoStep) {
   expect_launch({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "1"}}, "none", "",
                 1);
