@@ -32,6 +32,12 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/sherd" "${PROJECT_BINARY_DIR}/i
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# The Slurm scripts, for those who have no checkout.
+file(GLOB SHERD_JOBS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jobs/*.sbatch")
+install(FILES ${SHERD_JOBS} "${PROJECT_SOURCE_DIR}/jobs/slurm.sh" "${PROJECT_SOURCE_DIR}/jobs/scaling_table.py"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/sherd/jobs")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/jobs/env" DESTINATION "${CMAKE_INSTALL_DATADIR}/sherd/jobs")
+
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sherdConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/package/sherdConfig.cmake"
                               INSTALL_DESTINATION "${SHERD_PACKAGE_DIR}"

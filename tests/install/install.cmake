@@ -6,7 +6,9 @@ file(RENAME "${PREFIX}.first" "${PREFIX}")
 foreach(pattern bin/sherd include/sherd/sherd.hpp include/sherd/base/config.hpp
         lib*/cmake/sherd/sherdConfig.cmake lib*/cmake/sherd/sherdConfigVersion.cmake
         lib*/cmake/sherd/FindNCCL.cmake lib*/cmake/sherd/SherdKokkos.cmake
-        lib*/pkgconfig/sherd.pc lib*/pkgconfig/sherd-io.pc)
+        lib*/pkgconfig/sherd.pc lib*/pkgconfig/sherd-io.pc
+        share/sherd/jobs/train.sbatch share/sherd/jobs/slurm.sh share/sherd/jobs/scaling_table.py
+        share/sherd/jobs/env/example-site.sh)
   string(REPLACE "lib*/" "lib/*/" multiarch "${pattern}")
   file(GLOB found "${PREFIX}/${pattern}" "${PREFIX}/${multiarch}")
   if(NOT found)
