@@ -4,7 +4,9 @@ import unittest
 import slurm_cluster
 from slurm_faults_test import SLACK, TIMEOUT, TO_SAY_SO, FaultTest
 
-UNREACHABLE = rf"\[rank \d @ n0\] error: \w+ of .* was not complete after {TIMEOUT} s .*ranks 2, 3: no answer"
+# The rank that says so waited for the other node, or for the rank of its own node that did.
+UNREACHABLE = (rf"\[rank \d @ n0\] error: (\w+ of .* was not complete after|rank \d waited) {TIMEOUT} s "
+               r".*ranks 2, 3: no answer")
 
 
 class Link(FaultTest):
