@@ -4,9 +4,13 @@ import unittest
 import slurm_cluster
 from slurm_faults_test import SLACK, TIMEOUT, TO_SAY_SO, FaultTest
 
-# The rank that says so waited for the other node, or for the rank of its own node that did.
+# The rank that says so waited for the other node, or for the rank of its own node that did. In a collective
+# of the engine it also names the ranks that do not answer.
 UNREACHABLE = (rf"\[rank \d @ n0\] error: (\w+ of .* was not complete after|rank \d waited) {TIMEOUT} s "
-               r".*ranks 2, 3: no answer")
+               r"(.*ranks 2, 3: no answer|.*another rank has failed)")
+
+# The script's word, unless Slurm has noticed the node first and ended the script.
+OVER = "sherd job: (ended with code|mpirun has no ranks left)|DUE TO NODE FAILURE"
 
 
 class Link(FaultTest):
@@ -19,7 +23,7 @@ class Link(FaultTest):
         self.until_gone("cut link", jobs, ranks, TIMEOUT + TO_SAY_SO + SLACK)
         for job in jobs:
             self.assertRegex(job.log(), UNREACHABLE)
-            job.wait_for_text("sherd job: (ended with code|mpirun has no ranks left)")
+            job.wait_for_text(OVER)
 
 
 if __name__ == "__main__":
