@@ -6,8 +6,8 @@ from slurm_faults_test import SLACK, TIMEOUT, TO_SAY_SO, FaultTest
 
 # The rank that says so waited for the other node, or for the rank of its own node that did. In a collective
 # of the engine it also names the ranks that do not answer.
-UNREACHABLE = (rf"\[rank \d @ n0\] error: (\w+ of .* was not complete after|rank \d waited) {TIMEOUT} s "
-               r"(.*ranks 2, 3: no answer|.*another rank has failed)")
+UNREACHABLE = (rf"(?m)\[rank \d @ n0\] error: (\w+ of .* was not complete after|rank \d waited) {TIMEOUT} s "
+               r"(.*ranks 2, 3: no answer|((?!The ranks last issued).)*$)")
 
 # The script's word, unless Slurm has noticed the node first and ended the script.
 OVER = "sherd job: (ended with code|mpirun has no ranks left)|DUE TO NODE FAILURE"
