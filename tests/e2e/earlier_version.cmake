@@ -1,0 +1,1 @@
+sherd_add_program_test(NAME e2e.earlier_version SCRIPT earlier_version.py NP 4)
