@@ -7,8 +7,8 @@
 
 #include "sherd/base/dtype.hpp"
 #include "sherd/dtensor/block.hpp"
+#include "sherd/dtensor/sharded_parameters.hpp"
 #include "sherd/tensor/shape.hpp"
-#include "sherd/tensor/sharded_parameters.hpp"
 
 namespace sherd::dtensor {
 
