@@ -24,6 +24,7 @@
 #include "sherd/comm/work.hpp"
 #include "sherd/dtensor/block.hpp"
 #include "sherd/dtensor/flat_range.hpp"
+#include "sherd/dtensor/placement.hpp"
 #include "sherd/dtensor/shard_spec.hpp"
 #include "sherd/dtensor/sharded_parameters.hpp"
 #include "sherd/dtensor/state_dict.hpp"

@@ -14,16 +14,6 @@
 namespace sherd::fsdp {
 namespace {
 
-Holders holders_of(const StatePlan& plan) {
-  if (plan.ranks() == 1 || plan.cut == Level::world) {
-    return Holders::one;
-  }
-  if (plan.cut == Level::whole) {
-    return Holders::all;
-  }
-  return plan.nodes > 1 ? Holders::per_node : Holders::one;
-}
-
 std::shared_ptr<runtime::Device> device_of_thread() {
   runtime::Device* device = runtime::current_device();
   return device == nullptr ? nullptr : device->shared_from_this();
@@ -124,7 +114,7 @@ void Engine::make_shards() {
           [&](const ParameterSlot& candidate) { return candidate.name == tensor.spec.name; });
       shard.segments.push_back({tensor.spec.name, tensor.spec.global_shape, tensor.spec.offset,
                                 slot.offset + tensor.spec.offset - store_->range(b).first,
-                                tensor.spec.numel, holders_of(plan_), tensor.spec.aliases});
+                                tensor.spec.numel, plan_.placement(), tensor.spec.aliases});
     }
     shards_.push_back(std::move(shard));
     buffer_of_shard_.push_back(b);
@@ -148,7 +138,7 @@ void Engine::remove_hooks() {
 std::vector<dtensor::DTensor> Engine::tensors_of(std::size_t b) const {
   const FlatBuffer& buffer = set_.buffers[b];
   const Tensor& master = store_->master(b);
-  const dtensor::Placement placement = dtensor::placement_of(holders_of(plan_));
+  const dtensor::Placement placement = plan_.placement();
   const auto parts = buffer.layout.overlaps(store_->range(b).first, master.numel());
   std::vector<dtensor::DTensor> tensors;
   for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {

@@ -41,6 +41,12 @@ struct StatePlan {
   }
 
   [[nodiscard]] int ranks() const noexcept { return nodes * local_size; }
+  /// `cut` in the terms of a checkpoint: on one node the ranks of a node are all ranks, and what
+  /// one rank holds alone is not replicated.
+  [[nodiscard]] dtensor::Placement placement() const noexcept {
+    const bool held_once = ranks() == 1 || (cut == Level::node && nodes == 1);
+    return held_once ? dtensor::Placement::sharded : cut;
+  }
   /// Whether the values a rank updates must go to the other nodes.
   [[nodiscard]] bool gathers_across() const noexcept { return cut == Level::world && nodes > 1; }
   [[nodiscard]] bool defers() const noexcept {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sherd/dtensor/placement.hpp"
+
 namespace sherd::fsdp {
 
 /// How far a state is cut: whole, over the ranks of each node, over all ranks.
-enum class Level : std::uint8_t { whole, node, world };
+using Level = dtensor::Placement;
 
 enum class ShardingStrategy : std::uint8_t {
   no_shard,
