@@ -135,7 +135,7 @@ void Engine::unshard(std::size_t group) {
     const FlatBuffer& buffer = set_.buffers[b];
     const Tensor whole = store_->whole(b);
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
-      nn::Variable value = buffer.parameters[i].parameter.value;
+      nn::Variable value = buffer.parameters[i].value;
       value.set_data(view_of(whole, buffer.layout.slots()[i]));
     }
   }
@@ -148,7 +148,7 @@ void Engine::reshard(std::size_t group) {
   }
   for (const std::size_t b : set_.groups[group].buffers) {
     for (const nn::NamedParameter& parameter : set_.buffers[b].parameters) {
-      nn::Variable value = parameter.parameter.value;
+      nn::Variable value = parameter.value;
       value.set_data(Tensor::meta(value.shape(), set_.buffers[b].compute));
     }
   }

@@ -38,7 +38,7 @@ void Engine::give_gradient_buffers(std::size_t group) {
     const bool adds = reducer_->adds_in_place(b);
     zero_gaps(buffer.layout, whole);
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
-      nn::Variable value = buffer.parameters[i].parameter.value;
+      nn::Variable value = buffer.parameters[i].value;
       value.set_grad_buffer(view_of(whole, buffer.layout.slots()[i]), adds);
     }
   }
@@ -53,7 +53,7 @@ void Engine::reduce(std::size_t group) {
       continue;
     }
     for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
-      if (!buffer.parameters[i].parameter.value.grad_written()) {
+      if (!buffer.parameters[i].value.grad_written()) {
         view_of(whole_gradients_[b], buffer.layout.slots()[i]).fill_zero();
       }
     }
@@ -72,7 +72,7 @@ void Engine::drop_gradient_buffers(std::size_t group) {
       continue;
     }
     for (const nn::NamedParameter& parameter : set_.buffers[b].parameters) {
-      nn::Variable value = parameter.parameter.value;
+      nn::Variable value = parameter.value;
       value.set_grad_buffer({});
     }
     whole_gradients_[b] = {};

@@ -66,7 +66,7 @@ void Engine::set_requires_grad(const std::function<bool(const std::string& name)
   remove_hooks();
   std::vector<nn::NamedParameter> parameters = nn::named_parameters(*module_);
   for (nn::NamedParameter& parameter : parameters) {
-    nn::Variable& value = parameter.parameter.value;
+    nn::Variable& value = parameter.value;
     if (is_floating(value.dtype())) {
       value.set_requires_grad(wanted(parameter.name));
     }

@@ -87,8 +87,7 @@ void Engine::initialise() {
       if (options_.load) {
         options_.load(parameter.name, part.parameter_begin, out);
       } else {
-        nn::fill_initial(parameter.parameter.init, options_.seed, parameter.name,
-                         part.parameter_begin, out);
+        nn::fill_initial(parameter.init, options_.seed, parameter.name, part.parameter_begin, out);
       }
       if (place.is_on_device()) {
         copy(out, place);

@@ -81,7 +81,7 @@ class GroupMaker {
     std::vector<nn::NamedParameter> mine;
     for (const nn::NamedParameter& parameter : all_) {
       const bool below = parameter.name.rfind(prefix + ".", 0) == 0;
-      const void* id = parameter.parameter.value.identity();
+      const void* id = parameter.value.identity();
       if (below && !claimed_.contains(id) && !shared_outside(parameter, prefix)) {
         claimed_.insert(id);
         mine.push_back(parameter);
@@ -93,7 +93,7 @@ class GroupMaker {
   std::vector<nn::NamedParameter> rest() const {
     std::vector<nn::NamedParameter> left;
     for (const nn::NamedParameter& parameter : all_) {
-      if (!claimed_.contains(parameter.parameter.value.identity())) {
+      if (!claimed_.contains(parameter.value.identity())) {
         left.push_back(parameter);
       }
     }
@@ -128,7 +128,7 @@ class GroupMaker {
   };
 
   Kind kind_of(const nn::NamedParameter& parameter) const {
-    const nn::Variable& value = parameter.parameter.value;
+    const nn::Variable& value = parameter.value;
     const bool floating = is_floating(value.dtype());
     return {value.requires_grad(),
             floating ? options_.mixed_precision.master_dtype : value.dtype()};
@@ -140,7 +140,7 @@ class GroupMaker {
     std::vector<GroupLayout::Entry> entries;
     for (const nn::NamedParameter& parameter : parameters) {
       if (kind_of(parameter) == kind) {
-        const Shape& shape = parameter.parameter.value.shape();
+        const Shape& shape = parameter.value.shape();
         entries.push_back({parameter.name, shape,
                            options_.shard_unit ? options_.shard_unit(parameter.name, shape)
                                                : ShardUnit::element});

@@ -52,7 +52,7 @@ std::string first_difference(const std::vector<std::string>& mine,
 }
 
 std::string describe(const nn::NamedParameter& parameter) {
-  const nn::Variable& value = parameter.parameter.value;
+  const nn::Variable& value = parameter.value;
   return fmt::format("parameter {} {} {}{}{}", parameter.name, value.shape().to_string(),
                      to_string(value.dtype()), value.requires_grad() ? "" : " frozen",
                      parameter.aliases.empty()

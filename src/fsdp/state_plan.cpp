@@ -181,7 +181,7 @@ MemoryReport planned_memory(const GroupSet& set, const StatePlan& plan, int opti
         plan.defers() ? sums.trainable / local_size * size_of(plan.policy.accumulate()) : 0;
   }
   for (const IgnoredParameter& ignored : set.ignored) {
-    const auto& value = ignored.parameter.parameter.value;
+    const auto& value = ignored.parameter.value;
     const auto numel = static_cast<std::size_t>(value.shape().numel());
     const DType dtype = is_floating(value.dtype()) ? plan.policy.param_dtype : value.dtype();
     memory.ignored += numel * size_of(dtype);
