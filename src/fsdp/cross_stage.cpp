@@ -21,19 +21,19 @@ CrossStage::CrossStage(const GroupSet& set, const StatePlan& plan, LevelComms& c
   for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
     slots_.emplace_back();
     slots_.back().memory =
-        Tensor::zeros(Shape{numel / at_.local_size}, plan.policy.cross_reduce(), plan.where);
+        Tensor::zeros(Shape{numel / at_.local_size}, plan.policy().cross_reduce(), plan.where);
   }
   for (std::size_t b = 0; b < set.buffers.size(); ++b) {
     if (plan.defers() && set.buffers[b].trainable) {
       partials_[b] = Tensor::zeros(Shape{held(set.buffers[b], Level::node, at_).numel},
-                                   plan.policy.accumulate(), plan.where);
+                                   plan.policy().accumulate(), plan.where);
     }
   }
 }
 
 void CrossStage::take(std::size_t buffer, std::span<const Tensor> sources, bool last,
                       MainGradients to) {
-  const DType reduce = plan_.policy.reduce();
+  const DType reduce = plan_.policy().reduce();
   if (plan_.nodes == 1) {
     sum_node(buffer, sources, reduce, to.mains[buffer], to.written[buffer], to);
     to.written[buffer] = true;
@@ -99,7 +99,7 @@ void CrossStage::finish(Slot& slot, MainGradients& to) {
   const std::size_t b = slot.buffer;
   const Tensor sum = result(slot);
   const kernel::PendingStats stats =
-      sum_into({&sum, 1}, plan_.policy.cross_reduce(), to.mains[b], to.written[b]);
+      sum_into({&sum, 1}, plan_.policy().cross_reduce(), to.mains[b], to.written[b]);
   to.written[b] = true;
   const FlatBuffer& buffer = set_.buffers[b];
   const Range mine = held(buffer, plan_.cut, at_);

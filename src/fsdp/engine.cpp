@@ -25,17 +25,17 @@ nn::Variable hang_on(const nn::Variable& x, const char* name, std::function<void
 
 /// Data where the parameters are. Indices (of tokens) may stay: kernels check them on the host.
 nn::Variable Engine::placed(const nn::Variable& input) const {
-  const bool moves = where_ == MemoryKind::device && is_floating(input.dtype()) &&
+  const bool moves = where() == MemoryKind::device && is_floating(input.dtype()) &&
                      !input.data().is_on_device() && !input.requires_grad();
   return moves ? nn::Variable(to_device(input.data())) : input;
 }
 
 nn::Variable Engine::forward(const nn::Variable& given) {
   const nn::Variable input = placed(given);
-  const DType wanted = options_.mixed_precision.param_dtype;
-  const bool casts = options_.mixed_precision.cast_forward_inputs && is_floating(input.dtype()) &&
-                     input.dtype() != wanted;
-  const auto output_dtype = options_.mixed_precision.output_dtype;
+  const DType wanted = plan_.policy().param_dtype;
+  const bool casts =
+      plan_.policy().cast_forward_inputs && is_floating(input.dtype()) && input.dtype() != wanted;
+  const auto output_dtype = plan_.policy().output_dtype;
   const Attention attention(*this);
   try {
     nn::Variable output = (*module_)(casts ? autograd::cast(input, wanted) : input);
@@ -119,7 +119,7 @@ void Engine::prefetch_around(std::size_t group, bool forward) {
     }
     return;
   }
-  for (int d = 1; group != 0 && d <= options_.prefetch_depth; ++d) {
+  for (int d = 1; group != 0 && d <= plan_.options.prefetch_depth; ++d) {
     const auto distance = static_cast<std::size_t>(d);
     prefetch(forward ? order_.after(group, distance) : order_.before(group, distance));
   }

@@ -57,7 +57,7 @@ class Engine : public ShardedParameters {
   void end_update(std::size_t shard) override;
   void zero_grad() override;
   [[nodiscard]] Tensor make_state(const Shape& shape, DType dtype) override {
-    return plan_.allocate(plan_.offload.optimizer_state, shape, dtype);
+    return plan_.allocate(plan_.options.offload.optimizer_state, shape, dtype);
   }
 
  private:
@@ -76,7 +76,10 @@ class Engine : public ShardedParameters {
     comm::ScopedWaitObserver waits_;
   };
 
-  void lay_out();
+  [[nodiscard]] MemoryKind where() const noexcept {
+    return device_ != nullptr ? MemoryKind::device : MemoryKind::host;
+  }
+  void lay_out(FullyShardOptions options, bool shared);
   void make_storage();
   void initialise();
   void make_shards();
@@ -107,21 +110,17 @@ class Engine : public ShardedParameters {
   [[nodiscard]] double read_losses(const std::vector<Tensor>& losses);
   [[nodiscard]] bool keeps_after_forward(std::size_t group) const;
   [[nodiscard]] bool stays_for_next_micro_batch() const {
-    return !last_backward_ && !plan_.reshard_after_backward;
+    return !last_backward_ && !plan_.options.reshard_after_backward;
   }
   [[nodiscard]] std::vector<dtensor::DTensor> tensors_of(std::size_t buffer) const;
   [[nodiscard]] std::optional<NonFinite> locate(const NonFiniteWatch::Place& place) const;
 
   std::shared_ptr<nn::Module> module_;
-  FullyShardOptions options_;
   mesh::DeviceMesh mesh_;
   std::unique_ptr<comm::Communicator> world_;  // its ranks are pieces
   std::shared_ptr<runtime::Device> device_;    // null: everything is in host memory
-  MemoryKind where_;                           // of parameters, gradients and their copies
   LevelComms gather_;
   LevelComms reduce_;
-  Position at_;
-  bool shared_;
   TrafficReport traffic_;
 
   // What lay_out() makes.

@@ -71,7 +71,7 @@ void Engine::set_requires_grad(const std::function<bool(const std::string& name)
       value.set_requires_grad(wanted(parameter.name));
     }
   }
-  lay_out();  // the old parts live on in `before`
+  lay_out(plan_.options, plan_.shared);  // the old parts live on in `before`
   make_shards();
   redistribute(before, state_dict(), *world_);
   parameters_changed();

@@ -88,7 +88,7 @@ std::optional<NonFinite> Engine::locate(const NonFiniteWatch::Place& place) cons
 }
 
 void Engine::wait_for_device() {
-  if (where_ == MemoryKind::device) {
+  if (where() == MemoryKind::device) {
     const std::array<comm::Communicator*, 4> comms{gather_.local.get(), gather_.cross.get(),
                                                    reduce_.local.get(), reduce_.cross.get()};
     comm::wait_on_host(device_->compute_stream().record(), comms);

@@ -27,21 +27,18 @@ bool share_memory(comm::Communicator& local) { return local.make_epoch_board(1) 
 Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
                FullyShardOptions options)
     : module_(std::move(module)),
-      options_(std::move(options)),
       mesh_(comms.mesh),
       world_(comms.world->duplicate()),
       device_(device_of_thread()),
-      where_(device_ != nullptr ? MemoryKind::device : MemoryKind::host),
-      gather_(duplicate_levels(comms, where_)),
-      reduce_(duplicate_levels(comms, where_)),
-      at_(gather_.position()),
-      shared_(share_memory(*gather_.local)) {
-  validate(where_ == MemoryKind::host || !options_.offload.params,
+      gather_(duplicate_levels(comms, where())),
+      reduce_(duplicate_levels(comms, where())) {
+  const bool shared = share_memory(*gather_.local);
+  validate(where() == MemoryKind::host || !options.offload.params,
            "offload_params on a device is not supported yet (masters are updated where they are). "
            "Try: offload_params: false, or more ranks");
-  lay_out();
+  lay_out(std::move(options), shared);
   std::vector<int> numbers;
-  for (int piece = 0; piece < at_.ranks(); ++piece) {
+  for (int piece = 0; piece < plan_.ranks(); ++piece) {
     numbers.push_back(mesh_.owner(piece));
   }
   issued_log_.emplace(*world_, set_, std::move(numbers));
@@ -53,13 +50,13 @@ Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
 Engine::~Engine() { remove_hooks(); }
 
 /// Cuts the module as its parameters are now and gives every part memory.
-void Engine::lay_out() {
+void Engine::lay_out(FullyShardOptions options, bool shared) {
   reducer_.reset();
   store_.reset();
-  set_ = make_groups(*module_, options_, at_.ranks());
-  plan_ = make_state_plan(set_, options_, at_.nodes, at_.local_size, shared_);
-  plan_.where = where_;
-  require_same_everywhere(*world_, mesh_, describe(set_, plan_, options_));
+  const Position at = gather_.position();
+  set_ = make_groups(*module_, options, at.ranks());
+  plan_ = make_state_plan(set_, options, at.nodes, at.local_size, shared, where());
+  require_same_everywhere(*world_, mesh_, describe(set_, plan_, plan_.options));
   const std::size_t groups = set_.groups.size();
   order_ = PrefetchOrder(groups);
   whole_gradients_.assign(set_.buffers.size(), {});
@@ -73,7 +70,7 @@ void Engine::lay_out() {
   backward_prefetch_.assign(groups, std::nullopt);
   store_ = make_parameter_store(set_, plan_, gather_, traffic_);
   reducer_ = make_gradient_reducer(set_, plan_, reduce_, traffic_);
-  ignored_ = IgnoredParameters(set_, options_, where_);
+  ignored_ = IgnoredParameters(set_, plan_);
 }
 
 void Engine::initialise() {
@@ -84,10 +81,11 @@ void Engine::initialise() {
       const nn::NamedParameter& parameter = buffer.parameters[part.slot];
       const Tensor place = master.slice(part.piece_begin, part.count);
       const Tensor out = place.is_on_device() ? Tensor::zeros(place.shape(), place.dtype()) : place;
-      if (options_.load) {
-        options_.load(parameter.name, part.parameter_begin, out);
+      if (plan_.options.load) {
+        plan_.options.load(parameter.name, part.parameter_begin, out);
       } else {
-        nn::fill_initial(parameter.init, options_.seed, parameter.name, part.parameter_begin, out);
+        nn::fill_initial(parameter.init, plan_.options.seed, parameter.name, part.parameter_begin,
+                         out);
       }
       if (place.is_on_device()) {
         copy(out, place);

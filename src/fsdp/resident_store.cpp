@@ -30,9 +30,9 @@ class ResidentStore : public ParameterStore {
       offset += buffer.compute_bytes();
       const Range mine = held(buffer, plan.cut, at_);
       const Tensor place = wholes_.back().slice(mine.first, mine.numel);
-      masters_.push_back(buffer.rounded()
-                             ? plan.allocate(plan.offload.params, Shape{mine.numel}, buffer.master)
-                             : place);
+      masters_.push_back(buffer.rounded() ? plan.allocate(plan.options.offload.params,
+                                                          Shape{mine.numel}, buffer.master)
+                                          : place);
       computes_.push_back(buffer.rounded() ? place : Tensor());
     }
   }

@@ -26,7 +26,7 @@ class SeparateReducer : public GradientReducer {
         holds_(set.buffers.size(), false) {
     for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
       slots_.emplace_back();
-      slots_.back().memory = Tensor::zeros(Shape{numel}, plan.policy.master_dtype, plan.where);
+      slots_.back().memory = Tensor::zeros(Shape{numel}, plan.policy().master_dtype, plan.where);
     }
   }
 
@@ -39,14 +39,14 @@ class SeparateReducer : public GradientReducer {
   bool adds_in_place(std::size_t buffer) const override { return holds_[buffer]; }
 
   void reduce(std::size_t buffer, bool last) override {
-    if (plan_.accumulation == Accumulation::no_sync && !last) {
+    if (plan_.options.accumulation == Accumulation::no_sync && !last) {
       holds_[buffer] = true;
       return;
     }
     holds_[buffer] = false;
-    const DType dtype = plan_.policy.reduce();
+    const DType dtype = plan_.policy().reduce();
     watch_.look(whole(buffer), at_.piece(), buffer, 0);  // afterwards it is overwritten
-    const Tensor gradient = dtype == plan_.policy.master_dtype
+    const Tensor gradient = dtype == plan_.policy().master_dtype
                                 ? whole(buffer)
                                 : kernel::narrow_in_place(whole(buffer), dtype);
     audit_end(Access::write, whole(buffer));
@@ -119,8 +119,9 @@ class SeparateReducer : public GradientReducer {
     slot.work.wait();
     slot.busy = false;
     const Tensor wide = whole(slot.buffer);
-    const Tensor gradient =
-        plan_.policy.reduce() == wide.dtype() ? wide : narrowed_view(wide, plan_.policy.reduce());
+    const Tensor gradient = plan_.policy().reduce() == wide.dtype()
+                                ? wide
+                                : narrowed_view(wide, plan_.policy().reduce());
     const Tensor source = block(gradient, slot.buffer);
     cross_.take(slot.buffer, {&source, 1}, slot.last, main_gradients());
   }

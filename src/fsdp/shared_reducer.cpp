@@ -47,7 +47,7 @@ class SharedReducer : public GradientReducer {
                        labels_[holder_[slot]->buffer].c_str());
       holder_[slot].reset();
     }
-    const Tensor own = whole(at_.local, buffer, plan_.policy.master_dtype);
+    const Tensor own = whole(at_.local, buffer, plan_.policy().master_dtype);
     audit_begin(Access::write, own);
     return own;
   }
@@ -55,18 +55,18 @@ class SharedReducer : public GradientReducer {
   bool adds_in_place(std::size_t buffer) const override { return holds_[buffer]; }
 
   void reduce(std::size_t buffer, bool last) override {
-    if (plan_.accumulation == Accumulation::no_sync && !last) {
+    if (plan_.options.accumulation == Accumulation::no_sync && !last) {
       holds_[buffer] = true;
       return;
     }
     holds_[buffer] = false;
-    if (plan_.policy.reduce() != plan_.policy.master_dtype) {
-      static_cast<void>(kernel::narrow_in_place(whole(at_.local, buffer, plan_.policy.master_dtype),
-                                                plan_.policy.reduce()));
+    if (plan_.policy().reduce() != plan_.policy().master_dtype) {
+      static_cast<void>(kernel::narrow_in_place(
+          whole(at_.local, buffer, plan_.policy().master_dtype), plan_.policy().reduce()));
     }
     const auto block = static_cast<std::size_t>(held(set_.buffers[buffer], Level::node, at_).numel);
-    count(LinkLevel::node, Collective::reduce_scatter, block, plan_.policy.reduce());
-    audit_end(Access::write, whole(at_.local, buffer, plan_.policy.master_dtype));
+    count(LinkLevel::node, Collective::reduce_scatter, block, plan_.policy().reduce());
+    audit_end(Access::write, whole(at_.local, buffer, plan_.policy().master_dtype));
     board_->post(buffer, ++epochs_[buffer]);  // peers may read at once
     take_pending();                           // the one before: peers had a group's time for it
     pending_.push_back({buffer, epochs_[buffer], last});
@@ -85,7 +85,7 @@ class SharedReducer : public GradientReducer {
   }
 
   std::size_t slot_bytes() const override {
-    return static_cast<std::size_t>(slots_numel_) * size_of(plan_.policy.master_dtype);
+    return static_cast<std::size_t>(slots_numel_) * size_of(plan_.policy().master_dtype);
   }
   std::size_t cross_bytes() const override { return cross_.slot_bytes(); }
   std::size_t partial_bytes() const override { return cross_.partial_bytes(); }
@@ -116,7 +116,7 @@ class SharedReducer : public GradientReducer {
                                slot_begin_[ring_slot(flat.group, plan_.reduction_ring)] +
                                trainable_before(set_, buffer);
     return Tensor::view(storage_,
-                        static_cast<std::size_t>(begin) * size_of(plan_.policy.master_dtype),
+                        static_cast<std::size_t>(begin) * size_of(plan_.policy().master_dtype),
                         Shape{flat.numel()}, dtype);
   }
 
@@ -133,7 +133,7 @@ class SharedReducer : public GradientReducer {
     const Range block = held(set_.buffers[b], Level::node, at_);
     std::vector<Tensor> sources;
     for (int local = 0; local < at_.local_size; ++local) {
-      sources.push_back(whole(local, b, plan_.policy.reduce()).slice(block.first, block.numel));
+      sources.push_back(whole(local, b, plan_.policy().reduce()).slice(block.first, block.numel));
       audit_begin(Access::read, sources.back());
     }
     cross_.take(b, sources, pending.last, main_gradients());

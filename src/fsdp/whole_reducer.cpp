@@ -62,7 +62,7 @@ class WholeReducer : public GradientReducer {
 
  private:
   Tensor sent(std::size_t buffer) const {
-    const DType dtype = plan_.policy.reduce();
+    const DType dtype = plan_.policy().reduce();
     return dtype == mains_[buffer].dtype() ? mains_[buffer] : narrowed_view(mains_[buffer], dtype);
   }
   Tensor block(std::size_t buffer) const {
@@ -77,7 +77,7 @@ class WholeReducer : public GradientReducer {
       return;
     }
     if (sent(buffer).dtype() != mains_[buffer].dtype()) {
-      static_cast<void>(kernel::narrow_in_place(mains_[buffer], plan_.policy.reduce()));
+      static_cast<void>(kernel::narrow_in_place(mains_[buffer], plan_.policy().reduce()));
     }
     const Tensor whole = sent(buffer);
     const Tensor mine = block(buffer);
@@ -106,7 +106,7 @@ class WholeReducer : public GradientReducer {
       comms_.local->all_gather(mine.raw(), sent(buffer).raw(), numel, mine.dtype()).wait();
     }
     if (plan_.ranks() > 1 && sent(buffer).dtype() != mains_[buffer].dtype()) {
-      widen_in_place(mains_[buffer], plan_.policy.reduce());
+      widen_in_place(mains_[buffer], plan_.policy().reduce());
     }
     stats_.set(buffer, kernel::begin_grad_stats(answered(buffer)));
     if (!mains_[buffer].is_on_device() && stats_.of(buffer).read().nonfinite > 0) {
