@@ -22,7 +22,7 @@ class SeparateReducer : public GradientReducer {
                   TrafficReport& traffic)
       : GradientReducer(set, plan, comms.position(), traffic),
         comms_(comms),
-        cross_(set, plan, comms, traffic),
+        cross_(set, plan, comms, traffic, {mains_, written_, stats_, watch_}),
         holds_(set.buffers.size(), false) {
     for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
       slots_.emplace_back();
@@ -66,14 +66,14 @@ class SeparateReducer : public GradientReducer {
     for (ReductionSlot& slot : slots_) {
       finish(slot);
     }
-    cross_.finish_all(main_gradients());
+    cross_.finish_all();
   }
 
   void poll() override {
     for (ReductionSlot& slot : slots_) {
       static_cast<void>(slot.work.test());
     }
-    cross_.poll(main_gradients());
+    cross_.poll();
   }
 
   bool share_slot(std::size_t a, std::size_t b) const override {
@@ -95,8 +95,6 @@ class SeparateReducer : public GradientReducer {
     std::fill(holds_.begin(), holds_.end(), false);
     cross_.forget();
   }
-
-  MainGradients main_gradients() { return {mains_, written_, stats_, watch_}; }
 
   ReductionSlot& slot_of(std::size_t buffer) {
     return slots_[ring_slot(set_.buffers[buffer].group, plan_.reduction_ring)];
@@ -123,7 +121,7 @@ class SeparateReducer : public GradientReducer {
                                 ? wide
                                 : narrowed_view(wide, plan_.policy().reduce());
     const Tensor source = block(gradient, slot.buffer);
-    cross_.take(slot.buffer, {&source, 1}, slot.last, main_gradients());
+    cross_.take(slot.buffer, {&source, 1}, slot.last);
   }
 
   LevelComms& comms_;

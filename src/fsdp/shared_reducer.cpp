@@ -24,7 +24,7 @@ class SharedReducer : public GradientReducer {
   SharedReducer(const GroupSet& set, const StatePlan& plan, LevelComms& comms,
                 TrafficReport& traffic)
       : GradientReducer(set, plan, comms.position(), traffic),
-        cross_(set, plan, comms, traffic),
+        cross_(set, plan, comms, traffic, {mains_, written_, stats_, watch_}),
         holds_(set.buffers.size(), false),
         epochs_(set.buffers.size(), 0),
         holder_(plan.reduction_ring + 1) {
@@ -75,10 +75,10 @@ class SharedReducer : public GradientReducer {
 
   void finish_all() override {
     take_pending();
-    cross_.finish_all(main_gradients());
+    cross_.finish_all();
   }
 
-  void poll() override { cross_.poll(main_gradients()); }
+  void poll() override { cross_.poll(); }
 
   bool share_slot(std::size_t a, std::size_t b) const override {
     return ring_slot(a, plan_.reduction_ring) == ring_slot(b, plan_.reduction_ring);
@@ -95,8 +95,6 @@ class SharedReducer : public GradientReducer {
     std::fill(holds_.begin(), holds_.end(), false);
     cross_.forget();
   }
-
-  MainGradients main_gradients() { return {mains_, written_, stats_, watch_}; }
 
   void place_slots(LevelComms& comms) {
     for (const std::int64_t numel : gradient_slot_numel(set_, plan_.reduction_ring)) {
@@ -136,7 +134,7 @@ class SharedReducer : public GradientReducer {
       sources.push_back(whole(local, b, plan_.policy().reduce()).slice(block.first, block.numel));
       audit_begin(Access::read, sources.back());
     }
-    cross_.take(b, sources, pending.last, main_gradients());
+    cross_.take(b, sources, pending.last);
     for (const Tensor& source : sources) {
       audit_end(Access::read, source);
     }
