@@ -1,4 +1,5 @@
-// Engine: gathering, the hooks around forward and backward, and updates.
+// Engine: the life of a group. Gathered ahead or when it is needed, used by forward and backward
+// between their hooks, given back; and what a caller asks of single groups.
 #include "fsdp/engine.hpp"
 
 #include <algorithm>
@@ -223,49 +224,55 @@ void Engine::after_backward(std::size_t group) {
   reduce(group);
 }
 
-// ---------------------------------------------------------------------------- updates
+// ---------------------------------------------------------------------------- single groups
 
-void Engine::begin_update() {
-  const Attention attention(*this);
-  issued_log_->update();
-  reshard_all();  // what a forward nobody differentiated has kept
-  store_->finish();
-  if (!gradients_synchronised_) {
-    reducer_->finish_all();
-    world_->barrier();
-    gradients_synchronised_ = true;
-  }
-}
+/// A gather the caller started: waiting for it makes the group's parameters usable.
+class UnshardWork final : public comm::WorkState {
+ public:
+  UnshardWork(Engine& engine, std::size_t group) : engine_(engine), group_(group) {}
 
-void Engine::end_update(std::size_t shard) {
-  const std::size_t b = buffer_of_shard_[shard];
-  store_->publish(b);
-  issued_[set_.buffers[b].group] = false;
-}
-
-void Engine::zero_grad() {
-  reducer_->finish_all();
-  reducer_->zero();
-  ignored_.zero();
-  clip_ = 1.0;
-  grad_scale_ = 1.0 / loss_scale_;
-}
-
-void Engine::set_loss_scale(double scale) {
-  expect(scale > 0.0, "a loss scale must be positive");
-  loss_scale_ = scale;
-  grad_scale_ = clip_ / loss_scale_;
-}
-
-void Engine::parameters_changed() {
-  reshard_all();
-  for (std::size_t b = 0; b < set_.buffers.size(); ++b) {
-    if (store_->compute(b).defined()) {
-      convert(store_->master(b), store_->compute(b));
+  bool test() override {
+    if (!engine_.unsharded_[group_] && !engine_.store_->ready(group_)) {
+      return false;
     }
-    store_->publish(b);
-    issued_[set_.buffers[b].group] = false;
+    wait();
+    return true;
   }
+  void wait() override {
+    const Engine::Attention attention(engine_);
+    engine_.unshard(group_);
+  }
+
+ private:
+  Engine& engine_;
+  std::size_t group_;
+};
+
+comm::Work Engine::start_unshard(const std::string& name) {
+  const std::size_t group = set_.find(name);
+  issue(group);
+  return comm::Work(std::make_unique<UnshardWork>(*this, group));
+}
+
+void Engine::give_back(const std::string& name) {
+  const std::size_t group = set_.find(name);
+  expect(running_[group] == 0 && !has_gradients_[group],
+         "reshard() of a group that is computing. Try: after its forward, or after backward()");
+  if (issued_[group] && !unsharded_[group]) {
+    store_->reshard(group);
+    issued_[group] = false;
+  }
+  reshard(group);
+}
+
+void Engine::set_prefetch(bool forward, const std::string& name,
+                          const std::vector<std::string>& groups) {
+  std::vector<std::size_t> indices;
+  for (const std::string& other : groups) {
+    indices.push_back(set_.find(other));
+  }
+  auto& lists = forward ? forward_prefetch_ : backward_prefetch_;
+  lists[set_.find(name)] = std::move(indices);
 }
 
 }  // namespace sherd::fsdp

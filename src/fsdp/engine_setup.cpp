@@ -1,11 +1,11 @@
-// Engine: making memory, first values and hooks, and what it tells about itself.
+// Engine: laying a module out over the ranks: memory, first values, hooks; and laying it out anew.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "fsdp/engine.hpp"
-#include "fsdp/planning.hpp"
+#include "fsdp/redistribute.hpp"
 #include "fsdp/same_everywhere.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/nn/init.hpp"
@@ -132,73 +132,27 @@ void Engine::remove_hooks() {
   }
 }
 
-std::vector<dtensor::DTensor> Engine::tensors_of(std::size_t b) const {
-  const FlatBuffer& buffer = set_.buffers[b];
-  const Tensor& master = store_->master(b);
-  const dtensor::Placement placement = plan_.placement();
-  const auto parts = buffer.layout.overlaps(store_->range(b).first, master.numel());
-  std::vector<dtensor::DTensor> tensors;
-  for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
-    const auto part = std::find_if(parts.begin(), parts.end(),
-                                   [&](const SlotOverlap& overlap) { return overlap.slot == i; });
-    const bool here = part != parts.end();
-    dtensor::ShardSpec spec{buffer.parameters[i].name,
-                            buffer.layout.slots()[i].shape,
-                            master.dtype(),
-                            placement,
-                            here ? part->parameter_begin : 0,
-                            here ? part->count : 0,
-                            buffer.trainable,
-                            buffer.parameters[i].aliases};
-    tensors.push_back({std::move(spec),
-                       here ? master.slice(part->piece_begin, part->count) : master.slice(0, 0)});
-  }
-  return tensors;
-}
-
-dtensor::StateDict Engine::state_dict() const {
-  dtensor::StateDict state;
-  for (std::size_t b = 0; b < set_.buffers.size(); ++b) {
-    for (dtensor::DTensor& tensor : tensors_of(b)) {
-      state.tensors.emplace("model." + tensor.spec.name, std::move(tensor));
+void Engine::set_requires_grad(const std::function<bool(const std::string& name)>& wanted) {
+  reducer_->finish_all();
+  store_->finish();
+  zero_grad();
+  world_->barrier();
+  const dtensor::StateDict before = state_dict();
+  remove_hooks();
+  std::vector<nn::NamedParameter> parameters = nn::named_parameters(*module_);
+  for (nn::NamedParameter& parameter : parameters) {
+    nn::Variable& value = parameter.value;
+    if (is_floating(value.dtype())) {
+      value.set_requires_grad(wanted(parameter.name));
     }
   }
-  return state;
+  lay_out(plan_.options, plan_.shared);  // the old parts live on in `before`
+  make_shards();
+  redistribute(before, state_dict(), *world_);
+  parameters_changed();
+  std::fill(unsharded_.begin(), unsharded_.end(), true);
+  reshard_all();
+  install_hooks();
 }
-
-std::vector<nn::NamedParameter> Engine::ignored_parameters() const { return ignored_.named(); }
-
-MemoryReport Engine::memory() const {
-  return {.parameters = store_->master_bytes(),
-          .compute_parameters = store_->compute_bytes(),
-          .gradients = reducer_->main_bytes(),
-          .partial_gradients = reducer_->partial_bytes(),
-          .optimizer_state = 0,
-          .gather_slots = store_->slot_bytes(),
-          .reduction_slots = reducer_->slot_bytes(),
-          .cross_slots = reducer_->cross_bytes(),
-          .ignored = ignored_.bytes()};
-}
-
-std::vector<GroupReport> group_reports(const GroupSet& set) {
-  std::vector<GroupReport> reports;
-  for (const Group& group : set.groups) {
-    GroupReport report{group.name, 0, 0, 0, 0};
-    for (const std::size_t b : group.buffers) {
-      report.trainable += set.buffers[b].trainable ? set.buffers[b].layout.parameter_numel() : 0;
-      report.parameters += set.buffers[b].layout.parameter_numel();
-      report.buffer_numel += set.buffers[b].layout.buffer_numel();
-      report.piece_numel += set.buffers[b].layout.piece_numel();
-    }
-    reports.push_back(std::move(report));
-  }
-  return reports;
-}
-
-ShardingPlan Engine::plan(int micro_batches) const {
-  return describe_plan(set_, plan_, 0, micro_batches);
-}
-
-std::vector<GroupReport> Engine::groups() const { return group_reports(set_); }
 
 }  // namespace sherd::fsdp

@@ -186,6 +186,21 @@ std::size_t GroupSet::find(const std::string& name) const {
   throw ArgumentError("no group is named '" + name + "'. Try one of: " + names);
 }
 
+std::vector<GroupReport> group_reports(const GroupSet& set) {
+  std::vector<GroupReport> reports;
+  for (const Group& group : set.groups) {
+    GroupReport report{group.name, 0, 0, 0, 0};
+    for (const std::size_t b : group.buffers) {
+      report.trainable += set.buffers[b].trainable ? set.buffers[b].layout.parameter_numel() : 0;
+      report.parameters += set.buffers[b].layout.parameter_numel();
+      report.buffer_numel += set.buffers[b].layout.buffer_numel();
+      report.piece_numel += set.buffers[b].layout.piece_numel();
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
 std::int64_t alignment_of(const MixedPrecisionPolicy& policy, DType master) {
   std::size_t narrowest = size_of(master);
   if (is_floating(master)) {

@@ -1,8 +1,14 @@
-// Engine: gradients, from the buffers backward writes to until their sum and norm.
+// Engine: a step, from the buffers backward writes gradients to until the optimizer has changed the
+// parameters; and the way back after an error. The norm in between: engine_norm.cpp.
 #include <algorithm>
+#include <exception>
+#include <string>
 
 #include "fsdp/engine.hpp"
 #include "sherd/autograd/function.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/base/log.hpp"
 
 namespace sherd::fsdp {
 namespace {
@@ -17,7 +23,20 @@ void zero_gaps(const GroupLayout& layout, const Tensor& buffer) {
   buffer.slice(end, layout.buffer_numel() - end).fill_zero();
 }
 
+/// Whether the exception in flight says that other ranks cannot be reached.
+bool others_are_lost() noexcept {
+  try {
+    throw;
+  } catch (const CommError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
+
+// ---------------------------------------------------------------------------- gradients
 
 void Engine::give_gradient_buffers(std::size_t group) {
   if (has_gradients_[group]) {
@@ -104,6 +123,81 @@ void Engine::backward(const nn::Variable& loss) {
   } catch (...) {
     recover();
     throw;
+  }
+}
+
+// ---------------------------------------------------------------------------- updates
+
+void Engine::begin_update() {
+  const Attention attention(*this);
+  issued_log_->update();
+  reshard_all();  // what a forward nobody differentiated has kept
+  store_->finish();
+  if (!gradients_synchronised_) {
+    reducer_->finish_all();
+    world_->barrier();
+    gradients_synchronised_ = true;
+  }
+}
+
+void Engine::end_update(std::size_t shard) {
+  const std::size_t b = buffer_of_shard_[shard];
+  store_->publish(b);
+  issued_[set_.buffers[b].group] = false;
+}
+
+void Engine::zero_grad() {
+  reducer_->finish_all();
+  reducer_->zero();
+  ignored_.zero();
+  clip_ = 1.0;
+  grad_scale_ = 1.0 / loss_scale_;
+}
+
+void Engine::set_loss_scale(double scale) {
+  expect(scale > 0.0, "a loss scale must be positive");
+  loss_scale_ = scale;
+  grad_scale_ = clip_ / loss_scale_;
+}
+
+void Engine::parameters_changed() {
+  reshard_all();
+  for (std::size_t b = 0; b < set_.buffers.size(); ++b) {
+    if (store_->compute(b).defined()) {
+      convert(store_->master(b), store_->compute(b));
+    }
+    store_->publish(b);
+    issued_[set_.buffers[b].group] = false;
+  }
+}
+
+// ---------------------------------------------------------------------------- errors
+
+/// After an error: every group is given back and no gradient is left. What was issued is brought to
+/// its end, which takes no more of other ranks than they do on their way to where this one is. Not
+/// when they are lost: each wait for them would last as long as the one that failed.
+void Engine::recover() noexcept {
+  if (others_are_lost()) {
+    return;
+  }
+  try {
+    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
+      drop_gradient_buffers(g);
+      running_[g] = 0;
+      pending_uses_[g] = 0;
+    }
+    reducer_->finish_all();
+    zero_grad();
+    reshard_all();
+    for (std::size_t g = 0; g < set_.groups.size(); ++g) {
+      if (issued_[g]) {
+        store_->reshard(g);
+        issued_[g] = false;
+      }
+    }
+    store_->finish();
+  } catch (const std::exception& error) {
+    log::info(std::string("after an error, giving the groups back failed too: ") + error.what());
   }
 }
 
