@@ -37,7 +37,7 @@ nn::Variable Engine::forward(const nn::Variable& given) {
   const bool casts =
       plan_.policy().cast_forward_inputs && is_floating(input.dtype()) && input.dtype() != wanted;
   const auto output_dtype = plan_.policy().output_dtype;
-  const Attention attention(*this);
+  const WatchScope watch(*this);
   try {
     nn::Variable output = (*module_)(casts ? autograd::cast(input, wanted) : input);
     return output_dtype && output.dtype() != *output_dtype ? autograd::cast(output, *output_dtype)
@@ -49,7 +49,7 @@ nn::Variable Engine::forward(const nn::Variable& given) {
 }
 
 nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
-  const Attention attention(*this);
+  const WatchScope watch(*this);
   try {
     return after_forward(0, body(before_forward(0, placed(input))));
   } catch (...) {
@@ -58,11 +58,11 @@ nn::Variable Engine::run(const nn::Variable& input, const Body& body) {
   }
 }
 
-Engine::Attention::Attention(Engine& engine)
+Engine::WatchScope::WatchScope(Engine& engine)
     : poll_([&engine] { engine.poll(); }),
       interlude_(poll_),
       progress_(poll_),
-      waits_(engine.issued_log_->observer()) {}
+      waits_(engine.history_->observer()) {}
 
 void Engine::poll() {
   store_->poll();
@@ -73,7 +73,7 @@ void Engine::poll() {
 
 bool Engine::slot_is_in_use(std::size_t group) const {
   for (std::size_t other = 0; other < set_.groups.size(); ++other) {
-    if (other != group && unsharded_[other] && store_->share_slot(group, other)) {
+    if (other != group && states_[other].unsharded && store_->share_slot(group, other)) {
       return true;
     }
   }
@@ -85,27 +85,27 @@ bool Engine::slot_is_in_use(std::size_t group) const {
 void Engine::free_slot(std::size_t group) {
   for (std::size_t other = 0; other < set_.groups.size(); ++other) {
     if (other != group && store_->share_slot(group, other)) {
-      expect(running_[other] == 0,
+      expect(states_[other].running == 0,
              "a group is needed inside another one that holds the same gather slot. Try: a larger "
              "prefetch_depth");
       reshard(other);
-      issued_[other] = false;
+      states_[other].issued = false;
     }
   }
 }
 
 void Engine::issue(std::size_t group) {
-  if (!issued_[group]) {
+  if (!states_[group].issued) {
     free_slot(group);
-    issued_[group] = true;
-    issued_log_->gather(group);
+    states_[group].issued = true;
+    history_->gather(group);
     ++counters_.gathers;
     store_->unshard(group);
   }
 }
 
 void Engine::prefetch(std::size_t group) {
-  if (group != 0 && !issued_[group] && !slot_is_in_use(group)) {
+  if (group != 0 && !states_[group].issued && !slot_is_in_use(group)) {
     ++counters_.prefetched;
     issue(group);
   }
@@ -113,7 +113,8 @@ void Engine::prefetch(std::size_t group) {
 
 /// The groups that come next, as listed by the caller or as recorded.
 void Engine::prefetch_around(std::size_t group, bool forward) {
-  const auto& listed = forward ? forward_prefetch_[group] : backward_prefetch_[group];
+  const GroupState& state = states_[group];
+  const auto& listed = forward ? state.forward_prefetch : state.backward_prefetch;
   if (listed) {
     for (const std::size_t next : *listed) {
       prefetch(next);
@@ -128,7 +129,7 @@ void Engine::prefetch_around(std::size_t group, bool forward) {
 
 void Engine::unshard(std::size_t group) {
   gradients_synchronised_ = false;  // the next update must wait until all ranks have read this
-  if (unsharded_[group]) {
+  if (states_[group].unsharded) {
     return;
   }
   issue(group);
@@ -140,11 +141,11 @@ void Engine::unshard(std::size_t group) {
       value.set_data(view_of(whole, buffer.layout.slots()[i]));
     }
   }
-  unsharded_[group] = true;
+  states_[group].unsharded = true;
 }
 
 void Engine::reshard(std::size_t group) {
-  if (!unsharded_[group]) {
+  if (!states_[group].unsharded) {
     return;
   }
   for (const std::size_t b : set_.groups[group].buffers) {
@@ -154,14 +155,21 @@ void Engine::reshard(std::size_t group) {
     }
   }
   store_->reshard(group);
-  unsharded_[group] = false;
-  issued_[group] = false;
+  states_[group].unsharded = false;
+  states_[group].issued = false;
 }
 
 void Engine::reshard_all() {
   for (std::size_t g = 0; g < set_.groups.size(); ++g) {
     reshard(g);
   }
+}
+
+void Engine::withdraw_all() {
+  for (GroupState& state : states_) {
+    state.unsharded = true;
+  }
+  reshard_all();
 }
 
 bool Engine::keeps_after_forward(std::size_t group) const {
@@ -182,12 +190,12 @@ nn::Variable Engine::before_forward(std::size_t group, const nn::Variable& input
     order_.record(group);
   }
   unshard(group);
-  ++running_[group];
+  ++states_[group].running;
   prefetch_around(group, true);
   if (!autograd::grad_enabled()) {
     return input;
   }
-  ++pending_uses_[group];
+  ++states_[group].pending_uses;
   return input.requires_grad()
              ? hang_on(input, "sherd::after_backward", [this, group] { after_backward(group); })
              : input;
@@ -200,7 +208,7 @@ nn::Variable Engine::after_forward(std::size_t group, const nn::Variable& output
   if (group == 0) {
     order_.end_forward();
   }
-  if (--running_[group] == 0 && !keeps_after_forward(group)) {
+  if (--states_[group].running == 0 && !keeps_after_forward(group)) {
     reshard(group);
   }
   return output.requires_grad()
@@ -215,7 +223,7 @@ void Engine::before_backward(std::size_t group) {
 }
 
 void Engine::after_backward(std::size_t group) {
-  if (--pending_uses_[group] > 0) {
+  if (--states_[group].pending_uses > 0) {
     return;
   }
   if (group != 0 && !stays_for_next_micro_batch()) {
@@ -232,14 +240,14 @@ class UnshardWork final : public comm::WorkState {
   UnshardWork(Engine& engine, std::size_t group) : engine_(engine), group_(group) {}
 
   bool test() override {
-    if (!engine_.unsharded_[group_] && !engine_.store_->ready(group_)) {
+    if (!engine_.states_[group_].unsharded && !engine_.store_->ready(group_)) {
       return false;
     }
     wait();
     return true;
   }
   void wait() override {
-    const Engine::Attention attention(engine_);
+    const Engine::WatchScope watch(engine_);
     engine_.unshard(group_);
   }
 
@@ -256,11 +264,11 @@ comm::Work Engine::start_unshard(const std::string& name) {
 
 void Engine::give_back(const std::string& name) {
   const std::size_t group = set_.find(name);
-  expect(running_[group] == 0 && !has_gradients_[group],
+  expect(states_[group].running == 0 && !states_[group].has_gradients,
          "reshard() of a group that is computing. Try: after its forward, or after backward()");
-  if (issued_[group] && !unsharded_[group]) {
+  if (states_[group].issued && !states_[group].unsharded) {
     store_->reshard(group);
-    issued_[group] = false;
+    states_[group].issued = false;
   }
   reshard(group);
 }
@@ -271,8 +279,8 @@ void Engine::set_prefetch(bool forward, const std::string& name,
   for (const std::string& other : groups) {
     indices.push_back(set_.find(other));
   }
-  auto& lists = forward ? forward_prefetch_ : backward_prefetch_;
-  lists[set_.find(name)] = std::move(indices);
+  GroupState& state = states_[set_.find(name)];
+  (forward ? state.forward_prefetch : state.backward_prefetch) = std::move(indices);
 }
 
 }  // namespace sherd::fsdp

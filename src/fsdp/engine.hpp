@@ -8,7 +8,7 @@
 #include "fsdp/gradient_reducer.hpp"
 #include "fsdp/group.hpp"
 #include "fsdp/ignored_parameters.hpp"
-#include "fsdp/issued.hpp"
+#include "fsdp/issue_history.hpp"
 #include "fsdp/level_comms.hpp"
 #include "fsdp/parameter_store.hpp"
 #include "fsdp/prefetch_order.hpp"
@@ -63,11 +63,24 @@ class Engine : public ShardedParameters {
  private:
   friend class UnshardWork;
 
-  /// While it lives, work in the background progresses between operations and long waits are looked
-  /// into.
-  class Attention {
+  /// What a group is doing now.
+  struct GroupState {
+    int running = 0;             // forwards going on
+    int pending_uses = 0;        // forwards whose backward has not ended
+    bool has_gradients = false;  // backward writes to its buffers now
+    bool reduced = false;        // in this backward
+    bool issued = false;         // a gather of current values is on
+    bool unsharded = false;      // parameters point at whole buffers
+    std::optional<std::vector<std::size_t>> forward_prefetch;  // as set_prefetch() listed them
+    std::optional<std::vector<std::size_t>> backward_prefetch;
+  };
+
+  /// Polls and watches while it lives: work in the background progresses between the operations of
+  /// a forward or backward and inside waits, and a wait that lasts looks into what other ranks have
+  /// issued.
+  class WatchScope {
    public:
-    explicit Attention(Engine& engine);
+    explicit WatchScope(Engine& engine);
 
    private:
     std::function<void()> poll_;
@@ -102,6 +115,8 @@ class Engine : public ShardedParameters {
   void unshard(std::size_t group);
   void reshard(std::size_t group);
   void reshard_all();
+  /// Takes whatever parameters point at away from them, gathered or not.
+  void withdraw_all();
   void give_gradient_buffers(std::size_t group);
   void drop_gradient_buffers(std::size_t group);
   void reduce(std::size_t group);
@@ -133,16 +148,9 @@ class Engine : public ShardedParameters {
   std::vector<ParameterShard> shards_;  // trainable buffers in order
   std::vector<std::size_t> buffer_of_shard_;
   std::vector<Tensor> whole_gradients_;  // by buffer: what backward writes to now
-  std::vector<int> running_;             // by group: forwards going on
-  std::vector<int> pending_uses_;        // by group: forwards whose backward has not ended
-  std::vector<bool> has_gradients_;      // by group: backward writes to its buffers now
-  std::vector<bool> reduced_;            // by group: in this backward
-  std::vector<bool> issued_;             // by group: a gather of current values is on
-  std::vector<bool> unsharded_;          // by group: parameters point at whole buffers
-  std::vector<std::optional<std::vector<std::size_t>>> forward_prefetch_;   // by group
-  std::vector<std::optional<std::vector<std::size_t>>> backward_prefetch_;  // by group
+  std::vector<GroupState> states_;       // by group
 
-  std::optional<Issued> issued_log_;
+  std::optional<IssueHistory> history_;
   ShardedModel::Counters counters_;
   std::optional<NonFinite> non_finite_;
   double loss_scale_ = 1.0;

@@ -116,15 +116,15 @@ double Engine::read_losses(const std::vector<Tensor>& losses) {
 }
 
 double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type) {
-  const Attention attention(*this);
-  issued_log_->norm();
+  const WatchScope watch(*this);
+  history_->norm();
   reducer_->finish_all();
   const double losses = read_losses(values != nullptr ? values->losses : std::vector<Tensor>{});
   reducer_->settle();
   Exchange mine{norm_part(*reducer_, set_, type),
                 values != nullptr ? values->loss + losses : 0.0,
                 values != nullptr ? values->flag : 0.0,
-                issued_log_->hash(),
+                history_->hash(),
                 {},
                 0};
   if (const auto& first = reducer_->watch().first()) {
@@ -148,7 +148,7 @@ double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type
     }
   }
   if (!same) {
-    issued_log_->explain(*world_);
+    history_->explain(*world_);
   }
   gradients_synchronised_ = true;
   if (values != nullptr) {

@@ -41,7 +41,7 @@ Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
   for (int piece = 0; piece < plan_.ranks(); ++piece) {
     numbers.push_back(mesh_.owner(piece));
   }
-  issued_log_.emplace(*world_, set_, std::move(numbers));
+  history_.emplace(*world_, set_, std::move(numbers));
   initialise();
   make_shards();
   install_hooks();
@@ -60,14 +60,7 @@ void Engine::lay_out(FullyShardOptions options, bool shared) {
   const std::size_t groups = set_.groups.size();
   order_ = PrefetchOrder(groups);
   whole_gradients_.assign(set_.buffers.size(), {});
-  running_.assign(groups, 0);
-  pending_uses_.assign(groups, 0);
-  has_gradients_.assign(groups, false);
-  reduced_.assign(groups, false);
-  issued_.assign(groups, false);
-  unsharded_.assign(groups, false);
-  forward_prefetch_.assign(groups, std::nullopt);
-  backward_prefetch_.assign(groups, std::nullopt);
+  states_.assign(groups, {});
   store_ = make_parameter_store(set_, plan_, gather_, traffic_);
   reducer_ = make_gradient_reducer(set_, plan_, reduce_, traffic_);
   ignored_ = IgnoredParameters(set_, plan_);
@@ -93,8 +86,7 @@ void Engine::initialise() {
     }
   }
   parameters_changed();
-  std::fill(unsharded_.begin(), unsharded_.end(), true);
-  reshard_all();
+  withdraw_all();
 }
 
 void Engine::make_shards() {
@@ -150,8 +142,7 @@ void Engine::set_requires_grad(const std::function<bool(const std::string& name)
   make_shards();
   redistribute(before, state_dict(), *world_);
   parameters_changed();
-  std::fill(unsharded_.begin(), unsharded_.end(), true);
-  reshard_all();
+  withdraw_all();
   install_hooks();
 }
 

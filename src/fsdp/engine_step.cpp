@@ -39,12 +39,12 @@ bool others_are_lost() noexcept {
 // ---------------------------------------------------------------------------- gradients
 
 void Engine::give_gradient_buffers(std::size_t group) {
-  if (has_gradients_[group]) {
+  if (states_[group].has_gradients) {
     return;
   }
   // A group used again later in this backward may hold the slot: what it has so far is reduced now.
   for (std::size_t other = 0; other < set_.groups.size(); ++other) {
-    if (other != group && has_gradients_[other] && reducer_->share_slot(group, other)) {
+    if (other != group && states_[other].has_gradients && reducer_->share_slot(group, other)) {
       reduce(other);
     }
   }
@@ -61,7 +61,7 @@ void Engine::give_gradient_buffers(std::size_t group) {
       value.set_grad_buffer(view_of(whole, buffer.layout.slots()[i]), adds);
     }
   }
-  has_gradients_[group] = true;
+  states_[group].has_gradients = true;
 }
 
 void Engine::reduce(std::size_t group) {
@@ -76,12 +76,12 @@ void Engine::reduce(std::size_t group) {
         view_of(whole_gradients_[b], buffer.layout.slots()[i]).fill_zero();
       }
     }
-    issued_log_->reduction(group);
+    history_->reduction(group);
     ++counters_.reductions;
     reducer_->reduce(b, last_backward_);
   }
   drop_gradient_buffers(group);
-  reduced_[group] = true;
+  states_[group].reduced = true;
 }
 
 /// Points parameters away from the memory backward wrote to.
@@ -96,26 +96,30 @@ void Engine::drop_gradient_buffers(std::size_t group) {
     }
     whole_gradients_[b] = {};
   }
-  has_gradients_[group] = false;
+  states_[group].has_gradients = false;
 }
 
 void Engine::backward(const nn::Variable& loss) {
-  const Attention attention(*this);
-  issued_log_->backward();
+  const WatchScope watch(*this);
+  history_->backward();
   gradients_synchronised_ = false;
   reducer_->next_micro_batch();
-  std::fill(reduced_.begin(), reduced_.end(), false);
+  for (GroupState& state : states_) {
+    state.reduced = false;
+  }
   try {
     autograd::backward(loss);
     for (std::size_t g = set_.groups.size(); g-- > 0;) {
-      if (!reduced_[g] || has_gradients_[g]) {
+      if (!states_[g].reduced || states_[g].has_gradients) {
         reduce(g);
       }
     }
     if (!stays_for_next_micro_batch()) {
       reshard_all();
     }
-    std::fill(pending_uses_.begin(), pending_uses_.end(), 0);
+    for (GroupState& state : states_) {
+      state.pending_uses = 0;
+    }
     if (last_backward_) {
       reducer_->finish_all();
       ignored_.reduce(*world_, reduce_);
@@ -129,8 +133,8 @@ void Engine::backward(const nn::Variable& loss) {
 // ---------------------------------------------------------------------------- updates
 
 void Engine::begin_update() {
-  const Attention attention(*this);
-  issued_log_->update();
+  const WatchScope watch(*this);
+  history_->update();
   reshard_all();  // what a forward nobody differentiated has kept
   store_->finish();
   if (!gradients_synchronised_) {
@@ -143,7 +147,7 @@ void Engine::begin_update() {
 void Engine::end_update(std::size_t shard) {
   const std::size_t b = buffer_of_shard_[shard];
   store_->publish(b);
-  issued_[set_.buffers[b].group] = false;
+  states_[set_.buffers[b].group].issued = false;
 }
 
 void Engine::zero_grad() {
@@ -167,7 +171,7 @@ void Engine::parameters_changed() {
       convert(store_->master(b), store_->compute(b));
     }
     store_->publish(b);
-    issued_[set_.buffers[b].group] = false;
+    states_[set_.buffers[b].group].issued = false;
   }
 }
 
@@ -183,16 +187,16 @@ void Engine::recover() noexcept {
   try {
     for (std::size_t g = 0; g < set_.groups.size(); ++g) {
       drop_gradient_buffers(g);
-      running_[g] = 0;
-      pending_uses_[g] = 0;
+      states_[g].running = 0;
+      states_[g].pending_uses = 0;
     }
     reducer_->finish_all();
     zero_grad();
     reshard_all();
     for (std::size_t g = 0; g < set_.groups.size(); ++g) {
-      if (issued_[g]) {
+      if (states_[g].issued) {
         store_->reshard(g);
-        issued_[g] = false;
+        states_[g].issued = false;
       }
     }
     store_->finish();
