@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fsdp/describe_plan.hpp"
 #include "fsdp/engine.hpp"
-#include "fsdp/planning.hpp"
 
 namespace sherd::fsdp {
 

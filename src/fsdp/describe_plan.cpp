@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "fsdp/planning.hpp"
+#include "fsdp/describe_plan.hpp"
 #include "sherd/fsdp/sharding_plan.hpp"
 
 namespace sherd::fsdp {
