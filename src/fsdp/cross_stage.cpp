@@ -1,3 +1,4 @@
+// The second half of a reduction: a node's sum, then the nodes' sums, into the main gradient.
 #include "fsdp/cross_stage.hpp"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ void CrossStage::take(std::size_t buffer, std::span<const Tensor> sources, bool 
     return;
   }
   Slot& slot = slot_of(buffer);
-  finish(slot);
+  finish(slot);  // what lies there goes into its main gradient before the memory is written again
   slot.buffer = buffer;
   const Tensor sum = place(slot);
   if (waits) {

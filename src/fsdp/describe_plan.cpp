@@ -1,3 +1,4 @@
+// A plan in the terms a person reads: the collectives of a step and the slots groups take turns in.
 #include <fmt/format.h>
 
 #include <utility>

@@ -121,6 +121,7 @@ void Engine::prefetch_around(std::size_t group, bool forward) {
     }
     return;
   }
+  // The root is gathered for the whole step and has no place in the order.
   for (int d = 1; group != 0 && d <= plan_.options.prefetch_depth; ++d) {
     const auto distance = static_cast<std::size_t>(d);
     prefetch(forward ? order_.after(group, distance) : order_.before(group, distance));
@@ -172,6 +173,7 @@ void Engine::withdraw_all() {
   reshard_all();
 }
 
+/// The last group of a forward is the first its backward needs.
 bool Engine::keeps_after_forward(std::size_t group) const {
   return autograd::grad_enabled() && (plan_.keep[group] || group == order_.last());
 }
@@ -218,7 +220,7 @@ nn::Variable Engine::after_forward(std::size_t group, const nn::Variable& output
 
 void Engine::before_backward(std::size_t group) {
   unshard(group);
-  prefetch_around(group, false);
+  prefetch_around(group, false);  // behind the group's own gather, ahead of a wait for a slot
   give_gradient_buffers(group);
 }
 
@@ -226,6 +228,7 @@ void Engine::after_backward(std::size_t group) {
   if (--states_[group].pending_uses > 0) {
     return;
   }
+  // Given back first: its slot is free for the next gather while the reduction waits for peers.
   if (group != 0 && !stays_for_next_micro_batch()) {
     reshard(group);
   }

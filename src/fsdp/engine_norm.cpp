@@ -95,7 +95,8 @@ void Engine::wait_for_device() {
   }
 }
 
-/// Waits for the device, too.
+/// The sum of losses that a device may still be computing. Reading them takes a wait for the
+/// device; the norm's statistics are read behind the same one.
 double Engine::read_losses(const std::vector<Tensor>& losses) {
   std::vector<Tensor> read;
   for (const Tensor& loss : losses) {

@@ -1,5 +1,4 @@
 // Engine: laying a module out over the ranks: memory, first values, hooks; and laying it out anew.
-
 #include <algorithm>
 #include <utility>
 

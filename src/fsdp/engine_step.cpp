@@ -109,6 +109,9 @@ void Engine::backward(const nn::Variable& loss) {
   }
   try {
     autograd::backward(loss);
+    // Groups whose after_backward() was not called (their input wants no gradient, as the root's,
+    // or the loss does not depend on them) or that were written to again since; in one order on all
+    // ranks, as all collectives are.
     for (std::size_t g = set_.groups.size(); g-- > 0;) {
       if (!states_[g].reduced || states_[g].has_gradients) {
         reduce(g);
@@ -121,7 +124,7 @@ void Engine::backward(const nn::Variable& loss) {
       state.pending_uses = 0;
     }
     if (last_backward_) {
-      reducer_->finish_all();
+      reducer_->finish_all();  // first: collectives on reduce_ come in one order on all ranks
       ignored_.reduce(*world_, reduce_);
     }
   } catch (...) {
@@ -137,6 +140,9 @@ void Engine::begin_update() {
   history_->update();
   reshard_all();  // what a forward nobody differentiated has kept
   store_->finish();
+  // A rank's masters may be the memory other ranks read as parameters, so no rank may change one
+  // before all have come past their last read of this step. The norm's exchange is such a point;
+  // without it a barrier is one.
   if (!gradients_synchronised_) {
     reducer_->finish_all();
     world_->barrier();
@@ -177,9 +183,12 @@ void Engine::parameters_changed() {
 
 // ---------------------------------------------------------------------------- errors
 
-/// After an error: every group is given back and no gradient is left. What was issued is brought to
-/// its end, which takes no more of other ranks than they do on their way to where this one is. Not
-/// when they are lost: each wait for them would last as long as the one that failed.
+/// Brings the engine back to where the next step can begin, after forward or backward has thrown:
+/// every group is given back and no gradient is left. Collectives this rank has issued are waited
+/// for: an error that all ranks meet alike finds all of them behind the same collectives, so
+/// nothing is waited for that another rank will not issue. Where the error says that other ranks
+/// cannot be reached (CommError), the engine is left as it is: each wait would last as long as the
+/// one that failed.
 void Engine::recover() noexcept {
   if (others_are_lost()) {
     return;

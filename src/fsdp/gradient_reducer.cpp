@@ -1,3 +1,4 @@
+// What the three reducers share, and which of them a plan asks for.
 #include "fsdp/gradient_reducer.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Which parameters form a group and a buffer of it, and the sizes of slots that groups share.
 #include "fsdp/group.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What a rank issues, by number; and the error that ends ranks which have gone different ways.
 #include "fsdp/issue_history.hpp"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// What the four stores share, and which of them a plan asks for.
 #include "fsdp/parameter_store.hpp"
 
 namespace sherd::fsdp {

@@ -1,3 +1,4 @@
+// The reducer where whole gradients lie in slots of each rank's own.
 #include <algorithm>
 
 #include "fsdp/cross_stage.hpp"
@@ -8,6 +9,7 @@
 namespace sherd::fsdp {
 namespace {
 
+/// Holds one buffer at a time: a group has at most one that is trainable.
 struct ReductionSlot {
   Tensor memory;
   std::size_t buffer = 0;
@@ -16,6 +18,10 @@ struct ReductionSlot {
   comm::Work work;
 };
 
+/// A slot goes through: begin() ends the reduction that lies in it, backward writes, reduce()
+/// starts the sum inside the node in place, finish() hands this rank's share to the cross stage.
+/// Sums inside the node end at begin() or finish_all(), points that all ranks come to in one order:
+/// the cross stage issues collectives, which poll() may not.
 class SeparateReducer : public GradientReducer {
  public:
   SeparateReducer(const GroupSet& set, const StatePlan& plan, LevelComms& comms,

@@ -1,3 +1,4 @@
+// The reducer where a node's ranks read each other's whole gradients.
 #include <optional>
 #include <utility>
 
@@ -16,9 +17,20 @@ struct Pending {
   bool last = true;
 };
 
-/// Board slots: [0, buffers) count the gradients a rank has made ready, [buffers, 2*buffers) those
-/// whose sum it has taken. A slot of the ring may be written again when all ranks of the node have
-/// taken the sum of what lay in it last.
+/// A reduction of buffer b, epoch e, is on each rank
+///
+///   write        the whole gradient into this rank's slot of the ring
+///   announce     board slot [b] = e: peers may read it
+///   wait         until all ranks of the node have announced e
+///   sum          this rank's share out of all ranks' slots
+///   take         board slot [buffers + b] = e: this rank has read the others
+///   wait         until all have taken e, before this rank writes to its slot again
+///
+/// A rank puts off the sum of a buffer until it has announced the next one, if its slot is not
+/// needed before: by then its peers had a group's backward to come as far, and the wait is short.
+/// Before each wait a rank has posted what others may wait for: begin() sums and takes what is
+/// pending before it waits for others to take, reduce() announces before it waits for others to
+/// announce.
 class SharedReducer : public GradientReducer {
  public:
   SharedReducer(const GroupSet& set, const StatePlan& plan, LevelComms& comms,

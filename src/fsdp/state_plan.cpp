@@ -1,3 +1,4 @@
+// From options, groups and mesh to a plan: what is refused, what is decided, what it takes.
 #include "fsdp/state_plan.hpp"
 
 #include <fmt/format.h>

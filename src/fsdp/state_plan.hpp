@@ -53,9 +53,9 @@ struct StatePlan {
     return options.accumulation == Accumulation::defer_all_reduce && nodes > 1 &&
            cut != Level::whole;
   }
-  /// The dtype of main gradients. Where gradients are whole, backward writes straight into the main
-  /// gradient and adds a later micro-batch's to it; backward computes in the master dtype, so the
-  /// main gradient has that one, whatever accumulate_dtype asks for.
+  /// The dtype of main gradients: accumulate_dtype where sums of whole gradients are added to them.
+  /// Where gradients are not cut, the main gradient is the memory backward itself writes to and
+  /// adds the next micro-batch to, and backward makes gradients in master_dtype.
   [[nodiscard]] DType main_dtype() const noexcept {
     return cut == Level::whole ? policy().master_dtype : policy().accumulate();
   }

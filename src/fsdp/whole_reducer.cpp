@@ -1,3 +1,4 @@
+// The reducer where every rank keeps whole gradients.
 #include "fsdp/gradient_reducer.hpp"
 #include "fsdp/gradient_sum.hpp"
 #include "sherd/base/check.hpp"
@@ -43,6 +44,7 @@ class WholeReducer : public GradientReducer {
     }
   }
 
+  /// By buffer, not by who comes first: finish() issues a collective, in one order on all ranks.
   void finish_all() override {
     for (std::size_t b = 0; b < works_.size(); ++b) {
       if (started_[b]) {
