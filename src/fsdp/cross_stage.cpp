@@ -1,3 +1,4 @@
+// The second half of a reduction: a node's sum, then the nodes' sums, into the main gradient.
 #include "fsdp/cross_stage.hpp"
 
 #include <algorithm>
@@ -7,11 +8,12 @@
 namespace sherd::fsdp {
 
 CrossStage::CrossStage(const GroupSet& set, const StatePlan& plan, LevelComms& comms,
-                       TrafficReport& traffic)
+                       TrafficReport& traffic, MainGradients to)
     : set_(set),
       plan_(plan),
       comms_(comms),
       traffic_(traffic),
+      to_(to),
       at_(comms.position()),
       partials_(set.buffers.size()),
       partial_written_(set.buffers.size(), false) {
@@ -21,55 +23,53 @@ CrossStage::CrossStage(const GroupSet& set, const StatePlan& plan, LevelComms& c
   for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
     slots_.emplace_back();
     slots_.back().memory =
-        Tensor::zeros(Shape{numel / at_.local_size}, plan.policy.cross_reduce(), plan.where);
+        Tensor::zeros(Shape{numel / at_.local_size}, plan.policy().cross_reduce(), plan.where);
   }
   for (std::size_t b = 0; b < set.buffers.size(); ++b) {
     if (plan.defers() && set.buffers[b].trainable) {
       partials_[b] = Tensor::zeros(Shape{held(set.buffers[b], Level::node, at_).numel},
-                                   plan.policy.accumulate(), plan.where);
+                                   plan.policy().accumulate(), plan.where);
     }
   }
 }
 
-void CrossStage::take(std::size_t buffer, std::span<const Tensor> sources, bool last,
-                      MainGradients to) {
-  const DType reduce = plan_.policy.reduce();
+void CrossStage::take(std::size_t buffer, std::span<const Tensor> sources, bool last) {
+  const DType reduce = plan_.policy().reduce();
   if (plan_.nodes == 1) {
-    sum_node(buffer, sources, reduce, to.mains[buffer], to.written[buffer], to);
-    to.written[buffer] = true;
+    sum_node(buffer, sources, reduce, to_.mains[buffer], to_.written[buffer]);
+    to_.written[buffer] = true;
     return;
   }
   const bool waits = plan_.defers() && (!last || partial_written_[buffer]);
   if (waits) {
-    sum_node(buffer, sources, reduce, partials_[buffer], partial_written_[buffer], to);
+    sum_node(buffer, sources, reduce, partials_[buffer], partial_written_[buffer]);
     partial_written_[buffer] = !last;
   }
   if (plan_.defers() && !last) {
     return;
   }
   Slot& slot = slot_of(buffer);
-  finish(slot, to);
+  finish(slot);  // what lies there goes into its main gradient before the memory is written again
   slot.buffer = buffer;
   const Tensor sum = place(slot);
   if (waits) {
     convert(partials_[buffer], sum);
   } else {
-    sum_node(buffer, sources, reduce, sum, false, to);
+    sum_node(buffer, sources, reduce, sum, false);
   }
   send(slot);
 }
 
 void CrossStage::sum_node(std::size_t buffer, std::span<const Tensor> sources, DType rounded,
-                          const Tensor& to, bool accumulate, MainGradients& mains) {
+                          const Tensor& to, bool accumulate) {
   const kernel::PendingStats stats = sum_into(sources, rounded, to, accumulate);
   if (!to.is_on_device() && stats.read().nonfinite > 0) {  // on a device: GradientReducer::settle()
-    mains.watch.found_in_sum(sources, to, buffer,
-                             held(set_.buffers[buffer], Level::node, at_).first);
+    to_.watch.found_in_sum(sources, to, buffer, held(set_.buffers[buffer], Level::node, at_).first);
   }
   if (plan_.nodes == 1) {
-    mains.stats.set(buffer, stats);
+    to_.stats.set(buffer, stats);
   } else {
-    mains.stats.keep(stats);
+    to_.stats.keep(stats);
   }
 }
 
@@ -90,7 +90,7 @@ void CrossStage::send(Slot& slot) {
   slot.busy = true;  // only now: poll() may run inside a collective that blocks
 }
 
-void CrossStage::finish(Slot& slot, MainGradients& to) {
+void CrossStage::finish(Slot& slot) {
   if (!slot.busy) {
     return;
   }
@@ -99,34 +99,34 @@ void CrossStage::finish(Slot& slot, MainGradients& to) {
   const std::size_t b = slot.buffer;
   const Tensor sum = result(slot);
   const kernel::PendingStats stats =
-      sum_into({&sum, 1}, plan_.policy.cross_reduce(), to.mains[b], to.written[b]);
-  to.written[b] = true;
+      sum_into({&sum, 1}, plan_.policy().cross_reduce(), to_.mains[b], to_.written[b]);
+  to_.written[b] = true;
   const FlatBuffer& buffer = set_.buffers[b];
   const Range mine = held(buffer, plan_.cut, at_);
   if (!sum.is_on_device() && stats.read().nonfinite > 0) {
-    to.watch.look(to.mains[b], -1, b, mine.first);
+    to_.watch.look(to_.mains[b], -1, b, mine.first);
   }
   const Range own = own_piece(buffer, at_);
   if (own.numel == mine.numel) {
-    to.stats.set(b, stats);
+    to_.stats.set(b, stats);
   } else {
-    to.stats.keep(stats);
-    const Tensor answered = to.mains[b].slice(own.first - mine.first, own.numel);
-    to.stats.set(b, kernel::begin_grad_stats(answered));
+    to_.stats.keep(stats);
+    const Tensor answered = to_.mains[b].slice(own.first - mine.first, own.numel);
+    to_.stats.set(b, kernel::begin_grad_stats(answered));
   }
 }
 
-void CrossStage::poll(MainGradients to) {
+void CrossStage::poll() {
   for (Slot& slot : slots_) {
     if (slot.busy && slot.work.test()) {
-      finish(slot, to);
+      finish(slot);
     }
   }
 }
 
-void CrossStage::finish_all(MainGradients to) {
+void CrossStage::finish_all() {
   for (Slot& slot : slots_) {
-    finish(slot, to);
+    finish(slot);
   }
 }
 

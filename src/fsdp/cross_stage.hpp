@@ -11,7 +11,7 @@
 
 namespace sherd::fsdp {
 
-/// Where the second half of a reduction puts what it has summed.
+/// Where the second half of a reduction puts what it has summed: members of the reducer.
 struct MainGradients {
   std::vector<Tensor>& mains;
   std::vector<bool>& written;
@@ -24,13 +24,15 @@ struct MainGradients {
 /// straight into it. Sums on their way lie in a ring of slots like that of whole gradients.
 class CrossStage {
  public:
-  CrossStage(const GroupSet& set, const StatePlan& plan, LevelComms& comms, TrafficReport& traffic);
+  /// What `to` refers to must outlive it.
+  CrossStage(const GroupSet& set, const StatePlan& plan, LevelComms& comms, TrafficReport& traffic,
+             MainGradients to);
 
   /// Takes the gradients of the node's ranks (their values over held(Level::node), in local order).
   /// Their memory is free when it returns. Same order on every rank.
-  void take(std::size_t buffer, std::span<const Tensor> sources, bool last, MainGradients to);
-  void poll(MainGradients to);
-  void finish_all(MainGradients to);
+  void take(std::size_t buffer, std::span<const Tensor> sources, bool last);
+  void poll();
+  void finish_all();
   /// Drops sums that wait for a last micro-batch.
   void forget();
 
@@ -49,14 +51,15 @@ class CrossStage {
   [[nodiscard]] Tensor place(const Slot& slot) const;
   [[nodiscard]] Tensor result(const Slot& slot) const;
   void sum_node(std::size_t buffer, std::span<const Tensor> sources, DType rounded,
-                const Tensor& to, bool accumulate, MainGradients& mains);
+                const Tensor& to, bool accumulate);
   void send(Slot& slot);
-  void finish(Slot& slot, MainGradients& to);
+  void finish(Slot& slot);
 
   const GroupSet& set_;
   const StatePlan& plan_;
   LevelComms& comms_;
   TrafficReport& traffic_;
+  MainGradients to_;
   Position at_;
   std::vector<Slot> slots_;
   std::vector<Tensor> partials_;       // by buffer; where the step across nodes may wait

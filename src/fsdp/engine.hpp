@@ -8,7 +8,7 @@
 #include "fsdp/gradient_reducer.hpp"
 #include "fsdp/group.hpp"
 #include "fsdp/ignored_parameters.hpp"
-#include "fsdp/issued.hpp"
+#include "fsdp/issue_history.hpp"
 #include "fsdp/level_comms.hpp"
 #include "fsdp/parameter_store.hpp"
 #include "fsdp/prefetch_order.hpp"
@@ -57,17 +57,30 @@ class Engine : public ShardedParameters {
   void end_update(std::size_t shard) override;
   void zero_grad() override;
   [[nodiscard]] Tensor make_state(const Shape& shape, DType dtype) override {
-    return plan_.allocate(plan_.offload.optimizer_state, shape, dtype);
+    return plan_.allocate(plan_.options.offload.optimizer_state, shape, dtype);
   }
 
  private:
   friend class UnshardWork;
 
-  /// While it lives, work in the background progresses between operations and long waits are looked
-  /// into.
-  class Attention {
+  /// What a group is doing now.
+  struct GroupState {
+    int running = 0;             // forwards going on
+    int pending_uses = 0;        // forwards whose backward has not ended
+    bool has_gradients = false;  // backward writes to its buffers now
+    bool reduced = false;        // in this backward
+    bool issued = false;         // a gather of current values is on
+    bool unsharded = false;      // parameters point at whole buffers
+    std::optional<std::vector<std::size_t>> forward_prefetch;  // as set_prefetch() listed them
+    std::optional<std::vector<std::size_t>> backward_prefetch;
+  };
+
+  /// Polls and watches while it lives: work in the background progresses between the operations of
+  /// a forward or backward and inside waits, and a wait that lasts looks into what other ranks have
+  /// issued.
+  class WatchScope {
    public:
-    explicit Attention(Engine& engine);
+    explicit WatchScope(Engine& engine);
 
    private:
     std::function<void()> poll_;
@@ -76,7 +89,10 @@ class Engine : public ShardedParameters {
     comm::ScopedWaitObserver waits_;
   };
 
-  void lay_out();
+  [[nodiscard]] MemoryKind where() const noexcept {
+    return device_ != nullptr ? MemoryKind::device : MemoryKind::host;
+  }
+  void lay_out(FullyShardOptions options, bool shared);
   void make_storage();
   void initialise();
   void make_shards();
@@ -99,6 +115,8 @@ class Engine : public ShardedParameters {
   void unshard(std::size_t group);
   void reshard(std::size_t group);
   void reshard_all();
+  /// Takes whatever parameters point at away from them, gathered or not.
+  void withdraw_all();
   void give_gradient_buffers(std::size_t group);
   void drop_gradient_buffers(std::size_t group);
   void reduce(std::size_t group);
@@ -107,21 +125,17 @@ class Engine : public ShardedParameters {
   [[nodiscard]] double read_losses(const std::vector<Tensor>& losses);
   [[nodiscard]] bool keeps_after_forward(std::size_t group) const;
   [[nodiscard]] bool stays_for_next_micro_batch() const {
-    return !last_backward_ && !plan_.reshard_after_backward;
+    return !last_backward_ && !plan_.options.reshard_after_backward;
   }
   [[nodiscard]] std::vector<dtensor::DTensor> tensors_of(std::size_t buffer) const;
   [[nodiscard]] std::optional<NonFinite> locate(const NonFiniteWatch::Place& place) const;
 
   std::shared_ptr<nn::Module> module_;
-  FullyShardOptions options_;
   mesh::DeviceMesh mesh_;
   std::unique_ptr<comm::Communicator> world_;  // its ranks are pieces
   std::shared_ptr<runtime::Device> device_;    // null: everything is in host memory
-  MemoryKind where_;                           // of parameters, gradients and their copies
   LevelComms gather_;
   LevelComms reduce_;
-  Position at_;
-  bool shared_;
   TrafficReport traffic_;
 
   // What lay_out() makes.
@@ -134,16 +148,9 @@ class Engine : public ShardedParameters {
   std::vector<ParameterShard> shards_;  // trainable buffers in order
   std::vector<std::size_t> buffer_of_shard_;
   std::vector<Tensor> whole_gradients_;  // by buffer: what backward writes to now
-  std::vector<int> running_;             // by group: forwards going on
-  std::vector<int> pending_uses_;        // by group: forwards whose backward has not ended
-  std::vector<bool> has_gradients_;      // by group: backward writes to its buffers now
-  std::vector<bool> reduced_;            // by group: in this backward
-  std::vector<bool> issued_;             // by group: a gather of current values is on
-  std::vector<bool> unsharded_;          // by group: parameters point at whole buffers
-  std::vector<std::optional<std::vector<std::size_t>>> forward_prefetch_;   // by group
-  std::vector<std::optional<std::vector<std::size_t>>> backward_prefetch_;  // by group
+  std::vector<GroupState> states_;       // by group
 
-  std::optional<Issued> issued_log_;
+  std::optional<IssueHistory> history_;
   ShardedModel::Counters counters_;
   std::optional<NonFinite> non_finite_;
   double loss_scale_ = 1.0;

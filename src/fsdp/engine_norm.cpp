@@ -88,14 +88,15 @@ std::optional<NonFinite> Engine::locate(const NonFiniteWatch::Place& place) cons
 }
 
 void Engine::wait_for_device() {
-  if (where_ == MemoryKind::device) {
+  if (where() == MemoryKind::device) {
     const std::array<comm::Communicator*, 4> comms{gather_.local.get(), gather_.cross.get(),
                                                    reduce_.local.get(), reduce_.cross.get()};
     comm::wait_on_host(device_->compute_stream().record(), comms);
   }
 }
 
-/// Waits for the device, too.
+/// The sum of losses that a device may still be computing. Reading them takes a wait for the
+/// device; the norm's statistics are read behind the same one.
 double Engine::read_losses(const std::vector<Tensor>& losses) {
   std::vector<Tensor> read;
   for (const Tensor& loss : losses) {
@@ -116,15 +117,15 @@ double Engine::read_losses(const std::vector<Tensor>& losses) {
 }
 
 double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type) {
-  const Attention attention(*this);
-  issued_log_->norm();
+  const WatchScope watch(*this);
+  history_->norm();
   reducer_->finish_all();
   const double losses = read_losses(values != nullptr ? values->losses : std::vector<Tensor>{});
   reducer_->settle();
   Exchange mine{norm_part(*reducer_, set_, type),
                 values != nullptr ? values->loss + losses : 0.0,
                 values != nullptr ? values->flag : 0.0,
-                issued_log_->hash(),
+                history_->hash(),
                 {},
                 0};
   if (const auto& first = reducer_->watch().first()) {
@@ -148,7 +149,7 @@ double Engine::clip_grad_norm(double max_norm, StepValues* values, NormType type
     }
   }
   if (!same) {
-    issued_log_->explain(*world_);
+    history_->explain(*world_);
   }
   gradients_synchronised_ = true;
   if (values != nullptr) {

@@ -1,11 +1,9 @@
-// Engine: making memory, first values and hooks, and what it tells about itself.
-#include <fmt/format.h>
-
+// Engine: laying a module out over the ranks: memory, first values, hooks; and laying it out anew.
 #include <algorithm>
 #include <utility>
 
 #include "fsdp/engine.hpp"
-#include "fsdp/planning.hpp"
+#include "fsdp/redistribute.hpp"
 #include "fsdp/same_everywhere.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/nn/init.hpp"
@@ -13,16 +11,6 @@
 
 namespace sherd::fsdp {
 namespace {
-
-Holders holders_of(const StatePlan& plan) {
-  if (plan.ranks() == 1 || plan.cut == Level::world) {
-    return Holders::one;
-  }
-  if (plan.cut == Level::whole) {
-    return Holders::all;
-  }
-  return plan.nodes > 1 ? Holders::per_node : Holders::one;
-}
 
 std::shared_ptr<runtime::Device> device_of_thread() {
   runtime::Device* device = runtime::current_device();
@@ -37,24 +25,21 @@ bool share_memory(comm::Communicator& local) { return local.make_epoch_board(1) 
 Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
                FullyShardOptions options)
     : module_(std::move(module)),
-      options_(std::move(options)),
       mesh_(comms.mesh),
       world_(comms.world->duplicate()),
       device_(device_of_thread()),
-      where_(device_ != nullptr ? MemoryKind::device : MemoryKind::host),
-      gather_(duplicate_levels(comms, where_)),
-      reduce_(duplicate_levels(comms, where_)),
-      at_(gather_.position()),
-      shared_(share_memory(*gather_.local)) {
-  validate(where_ == MemoryKind::host || !options_.offload.params,
+      gather_(duplicate_levels(comms, where())),
+      reduce_(duplicate_levels(comms, where())) {
+  const bool shared = share_memory(*gather_.local);
+  validate(where() == MemoryKind::host || !options.offload.params,
            "offload_params on a device is not supported yet (masters are updated where they are). "
            "Try: offload_params: false, or more ranks");
-  lay_out();
+  lay_out(std::move(options), shared);
   std::vector<int> numbers;
-  for (int piece = 0; piece < at_.ranks(); ++piece) {
+  for (int piece = 0; piece < plan_.ranks(); ++piece) {
     numbers.push_back(mesh_.owner(piece));
   }
-  issued_log_.emplace(*world_, set_, std::move(numbers));
+  history_.emplace(*world_, set_, std::move(numbers));
   initialise();
   make_shards();
   install_hooks();
@@ -63,27 +48,20 @@ Engine::Engine(std::shared_ptr<nn::Module> module, comm::MeshComms& comms,
 Engine::~Engine() { remove_hooks(); }
 
 /// Cuts the module as its parameters are now and gives every part memory.
-void Engine::lay_out() {
+void Engine::lay_out(FullyShardOptions options, bool shared) {
   reducer_.reset();
   store_.reset();
-  set_ = make_groups(*module_, options_, at_.ranks());
-  plan_ = make_state_plan(set_, options_, at_.nodes, at_.local_size, shared_);
-  plan_.where = where_;
-  require_same_everywhere(*world_, mesh_, describe(set_, plan_, options_));
+  const Position at = gather_.position();
+  set_ = make_groups(*module_, options, at.ranks());
+  plan_ = make_state_plan(set_, options, at.nodes, at.local_size, shared, where());
+  require_same_everywhere(*world_, mesh_, describe(set_, plan_, plan_.options));
   const std::size_t groups = set_.groups.size();
   order_ = PrefetchOrder(groups);
   whole_gradients_.assign(set_.buffers.size(), {});
-  running_.assign(groups, 0);
-  pending_uses_.assign(groups, 0);
-  has_gradients_.assign(groups, false);
-  reduced_.assign(groups, false);
-  issued_.assign(groups, false);
-  unsharded_.assign(groups, false);
-  forward_prefetch_.assign(groups, std::nullopt);
-  backward_prefetch_.assign(groups, std::nullopt);
+  states_.assign(groups, {});
   store_ = make_parameter_store(set_, plan_, gather_, traffic_);
   reducer_ = make_gradient_reducer(set_, plan_, reduce_, traffic_);
-  ignored_ = IgnoredParameters(set_, options_, where_);
+  ignored_ = IgnoredParameters(set_, plan_);
 }
 
 void Engine::initialise() {
@@ -94,11 +72,11 @@ void Engine::initialise() {
       const nn::NamedParameter& parameter = buffer.parameters[part.slot];
       const Tensor place = master.slice(part.piece_begin, part.count);
       const Tensor out = place.is_on_device() ? Tensor::zeros(place.shape(), place.dtype()) : place;
-      if (options_.load) {
-        options_.load(parameter.name, part.parameter_begin, out);
+      if (plan_.options.load) {
+        plan_.options.load(parameter.name, part.parameter_begin, out);
       } else {
-        nn::fill_initial(parameter.parameter.init, options_.seed, parameter.name,
-                         part.parameter_begin, out);
+        nn::fill_initial(parameter.init, plan_.options.seed, parameter.name, part.parameter_begin,
+                         out);
       }
       if (place.is_on_device()) {
         copy(out, place);
@@ -106,8 +84,7 @@ void Engine::initialise() {
     }
   }
   parameters_changed();
-  std::fill(unsharded_.begin(), unsharded_.end(), true);
-  reshard_all();
+  withdraw_all();
 }
 
 void Engine::make_shards() {
@@ -124,7 +101,7 @@ void Engine::make_shards() {
           [&](const ParameterSlot& candidate) { return candidate.name == tensor.spec.name; });
       shard.segments.push_back({tensor.spec.name, tensor.spec.global_shape, tensor.spec.offset,
                                 slot.offset + tensor.spec.offset - store_->range(b).first,
-                                tensor.spec.numel, holders_of(plan_), tensor.spec.aliases});
+                                tensor.spec.numel, plan_.placement(), tensor.spec.aliases});
     }
     shards_.push_back(std::move(shard));
     buffer_of_shard_.push_back(b);
@@ -145,73 +122,26 @@ void Engine::remove_hooks() {
   }
 }
 
-std::vector<dtensor::DTensor> Engine::tensors_of(std::size_t b) const {
-  const FlatBuffer& buffer = set_.buffers[b];
-  const Tensor& master = store_->master(b);
-  const dtensor::Placement placement = dtensor::placement_of(holders_of(plan_));
-  const auto parts = buffer.layout.overlaps(store_->range(b).first, master.numel());
-  std::vector<dtensor::DTensor> tensors;
-  for (std::size_t i = 0; i < buffer.parameters.size(); ++i) {
-    const auto part = std::find_if(parts.begin(), parts.end(),
-                                   [&](const SlotOverlap& overlap) { return overlap.slot == i; });
-    const bool here = part != parts.end();
-    dtensor::ShardSpec spec{buffer.parameters[i].name,
-                            buffer.layout.slots()[i].shape,
-                            master.dtype(),
-                            placement,
-                            here ? part->parameter_begin : 0,
-                            here ? part->count : 0,
-                            buffer.trainable,
-                            buffer.parameters[i].aliases};
-    tensors.push_back({std::move(spec),
-                       here ? master.slice(part->piece_begin, part->count) : master.slice(0, 0)});
-  }
-  return tensors;
-}
-
-dtensor::StateDict Engine::state_dict() const {
-  dtensor::StateDict state;
-  for (std::size_t b = 0; b < set_.buffers.size(); ++b) {
-    for (dtensor::DTensor& tensor : tensors_of(b)) {
-      state.tensors.emplace("model." + tensor.spec.name, std::move(tensor));
+void Engine::set_requires_grad(const std::function<bool(const std::string& name)>& wanted) {
+  reducer_->finish_all();
+  store_->finish();
+  zero_grad();
+  world_->barrier();
+  const dtensor::StateDict before = state_dict();
+  remove_hooks();
+  std::vector<nn::NamedParameter> parameters = nn::named_parameters(*module_);
+  for (nn::NamedParameter& parameter : parameters) {
+    nn::Variable& value = parameter.value;
+    if (is_floating(value.dtype())) {
+      value.set_requires_grad(wanted(parameter.name));
     }
   }
-  return state;
+  lay_out(plan_.options, plan_.shared);  // the old parts live on in `before`
+  make_shards();
+  redistribute(before, state_dict(), *world_);
+  parameters_changed();
+  withdraw_all();
+  install_hooks();
 }
-
-std::vector<nn::NamedParameter> Engine::ignored_parameters() const { return ignored_.named(); }
-
-MemoryReport Engine::memory() const {
-  return {.parameters = store_->master_bytes(),
-          .compute_parameters = store_->compute_bytes(),
-          .gradients = reducer_->main_bytes(),
-          .partial_gradients = reducer_->partial_bytes(),
-          .optimizer_state = 0,
-          .gather_slots = store_->slot_bytes(),
-          .reduction_slots = reducer_->slot_bytes(),
-          .cross_slots = reducer_->cross_bytes(),
-          .ignored = ignored_.bytes()};
-}
-
-std::vector<GroupReport> group_reports(const GroupSet& set) {
-  std::vector<GroupReport> reports;
-  for (const Group& group : set.groups) {
-    GroupReport report{group.name, 0, 0, 0, 0};
-    for (const std::size_t b : group.buffers) {
-      report.trainable += set.buffers[b].trainable ? set.buffers[b].layout.parameter_numel() : 0;
-      report.parameters += set.buffers[b].layout.parameter_numel();
-      report.buffer_numel += set.buffers[b].layout.buffer_numel();
-      report.piece_numel += set.buffers[b].layout.piece_numel();
-    }
-    reports.push_back(std::move(report));
-  }
-  return reports;
-}
-
-ShardingPlan Engine::plan(int micro_batches) const {
-  return describe_plan(set_, plan_, 0, micro_batches);
-}
-
-std::vector<GroupReport> Engine::groups() const { return group_reports(set_); }
 
 }  // namespace sherd::fsdp

@@ -1,3 +1,4 @@
+// ShardedModel hands every call to its Engine: the engine's members stay out of the public header.
 #include "sherd/fsdp/fully_shard.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// What the three reducers share, and which of them a plan asks for.
 #include "fsdp/gradient_reducer.hpp"
 
 #include <algorithm>
@@ -14,9 +15,9 @@ GradientReducer::GradientReducer(const GroupSet& set, const StatePlan& plan, Pos
       traffic_(traffic) {
   for (const FlatBuffer& buffer : set.buffers) {
     const Range mine = held(buffer, plan.cut, at);
-    mains_.push_back(buffer.trainable
-                         ? plan.allocate(plan.offload.params, Shape{mine.numel}, plan.main_dtype())
-                         : Tensor());
+    mains_.push_back(buffer.trainable ? plan.allocate(plan.options.offload.params,
+                                                      Shape{mine.numel}, plan.main_dtype())
+                                      : Tensor());
   }
   watch_.reset();
 }

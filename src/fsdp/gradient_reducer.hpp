@@ -39,7 +39,7 @@ class GradientReducer {
 
   /// Forgets all gradients: the next reduction overwrites.
   void zero();
-  /// A backward begins; they are counted from zero() on.
+  /// A backward begins. Micro-batches are counted from zero() on.
   void next_micro_batch() { watch_.next_micro_batch(); }
 
   /// What the optimizer reads: this rank's part (or the whole), in main_dtype().
@@ -47,10 +47,12 @@ class GradientReducer {
   /// The part of the main gradient this rank answers for: together the ranks cover each element
   /// once.
   [[nodiscard]] Tensor answered(std::size_t buffer) const;
-  /// Once a device has come to the end of finish_all() of a last backward: looks for the places of
-  /// bad values there. Host memory is looked through on the way.
+  /// Finds the first non-finite value of main gradients in a device's memory; those in host memory
+  /// are searched while they are summed. To be called after finish_all() of a last backward, when
+  /// the host has waited for the device: the device's answers are read here.
   void settle();
-  /// Statistics of those parts. Valid after finish_all() of a last backward; waits for a device.
+  /// Sum of squares and number of non-finite values of what answered() returns, over all buffers.
+  /// Valid after finish_all() of a last backward; waits for a device.
   [[nodiscard]] kernel::GradStats stats() const;
   [[nodiscard]] const NonFiniteWatch& watch() const { return watch_; }
 

@@ -1,3 +1,4 @@
+// Gradients that were rounded to a narrower dtype in place: a view of them, and the way back.
 #include "fsdp/gradient_sum.hpp"
 
 #include <algorithm>

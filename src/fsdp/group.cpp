@@ -1,3 +1,4 @@
+// Which parameters form a group and a buffer of it, and the sizes of slots that groups share.
 #include "fsdp/group.hpp"
 
 #include <algorithm>
@@ -81,7 +82,7 @@ class GroupMaker {
     std::vector<nn::NamedParameter> mine;
     for (const nn::NamedParameter& parameter : all_) {
       const bool below = parameter.name.rfind(prefix + ".", 0) == 0;
-      const void* id = parameter.parameter.value.identity();
+      const void* id = parameter.value.identity();
       if (below && !claimed_.contains(id) && !shared_outside(parameter, prefix)) {
         claimed_.insert(id);
         mine.push_back(parameter);
@@ -93,7 +94,7 @@ class GroupMaker {
   std::vector<nn::NamedParameter> rest() const {
     std::vector<nn::NamedParameter> left;
     for (const nn::NamedParameter& parameter : all_) {
-      if (!claimed_.contains(parameter.parameter.value.identity())) {
+      if (!claimed_.contains(parameter.value.identity())) {
         left.push_back(parameter);
       }
     }
@@ -128,7 +129,7 @@ class GroupMaker {
   };
 
   Kind kind_of(const nn::NamedParameter& parameter) const {
-    const nn::Variable& value = parameter.parameter.value;
+    const nn::Variable& value = parameter.value;
     const bool floating = is_floating(value.dtype());
     return {value.requires_grad(),
             floating ? options_.mixed_precision.master_dtype : value.dtype()};
@@ -140,7 +141,7 @@ class GroupMaker {
     std::vector<GroupLayout::Entry> entries;
     for (const nn::NamedParameter& parameter : parameters) {
       if (kind_of(parameter) == kind) {
-        const Shape& shape = parameter.parameter.value.shape();
+        const Shape& shape = parameter.value.shape();
         entries.push_back({parameter.name, shape,
                            options_.shard_unit ? options_.shard_unit(parameter.name, shape)
                                                : ShardUnit::element});
@@ -184,6 +185,21 @@ std::size_t GroupSet::find(const std::string& name) const {
     names += (names.empty() ? "'" : ", '") + groups[g].name + "'";
   }
   throw ArgumentError("no group is named '" + name + "'. Try one of: " + names);
+}
+
+std::vector<GroupReport> group_reports(const GroupSet& set) {
+  std::vector<GroupReport> reports;
+  for (const Group& group : set.groups) {
+    GroupReport report{group.name, 0, 0, 0, 0};
+    for (const std::size_t b : group.buffers) {
+      report.trainable += set.buffers[b].trainable ? set.buffers[b].layout.parameter_numel() : 0;
+      report.parameters += set.buffers[b].layout.parameter_numel();
+      report.buffer_numel += set.buffers[b].layout.buffer_numel();
+      report.piece_numel += set.buffers[b].layout.piece_numel();
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
 }
 
 std::int64_t alignment_of(const MixedPrecisionPolicy& policy, DType master) {

@@ -1,3 +1,4 @@
+// Where each parameter of a group lies in one buffer that is cut into equal pieces.
 #include "sherd/fsdp/group_layout.hpp"
 
 #include <algorithm>

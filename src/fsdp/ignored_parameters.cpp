@@ -5,35 +5,34 @@
 namespace sherd::fsdp {
 namespace {
 
-Tensor first_values(const nn::NamedParameter& parameter, const FullyShardOptions& options,
-                    MemoryKind where) {
-  const Shape shape = parameter.parameter.value.shape();
-  const DType declared = parameter.parameter.value.dtype();
+Tensor first_values(const nn::NamedParameter& parameter, const StatePlan& plan) {
+  const FullyShardOptions& options = plan.options;
+  const Shape shape = parameter.value.shape();
+  const DType declared = parameter.value.dtype();
   const bool floating = is_floating(declared);
-  const Tensor exact = Tensor::zeros(Shape{shape.numel()},
-                                     floating ? options.mixed_precision.master_dtype : declared);
+  const Tensor exact =
+      Tensor::zeros(Shape{shape.numel()}, floating ? plan.policy().master_dtype : declared);
   if (options.load) {
     options.load(parameter.name, 0, exact);
   } else {
-    nn::fill_initial(parameter.parameter.init, options.seed, parameter.name, 0, exact);
+    nn::fill_initial(parameter.init, options.seed, parameter.name, 0, exact);
   }
-  const Tensor values = floating ? to_dtype(exact, options.mixed_precision.param_dtype) : exact;
+  const Tensor values = floating ? to_dtype(exact, plan.policy().param_dtype) : exact;
   const Tensor shaped = values.reshape(shape);
-  return where == MemoryKind::device ? to_device(shaped) : shaped;
+  return plan.where == MemoryKind::device ? to_device(shaped) : shaped;
 }
 
 }  // namespace
 
-IgnoredParameters::IgnoredParameters(const GroupSet& set, const FullyShardOptions& options,
-                                     MemoryKind where) {
+IgnoredParameters::IgnoredParameters(const GroupSet& set, const StatePlan& plan) {
   for (const IgnoredParameter& ignored : set.ignored) {
     Entry entry{ignored.parameter, ignored.all_reduce, {}};
-    nn::Variable value = entry.parameter.parameter.value;
+    nn::Variable value = entry.parameter.value;
     if (value.data().is_meta()) {
-      value.set_data(first_values(entry.parameter, options, where));
+      value.set_data(first_values(entry.parameter, plan));
     }
     if (value.requires_grad()) {
-      entry.gradient = Tensor::zeros(value.shape(), options.mixed_precision.master_dtype, where);
+      entry.gradient = Tensor::zeros(value.shape(), plan.policy().master_dtype, plan.where);
       value.set_grad_buffer(entry.gradient);
     }
     entries_.push_back(std::move(entry));
@@ -50,7 +49,7 @@ void IgnoredParameters::reduce(comm::Communicator& world, LevelComms& levels) co
     if (!entry.all_reduce || !entry.gradient.defined()) {
       continue;
     }
-    nn::Variable value = entry.parameter.parameter.value;
+    nn::Variable value = entry.parameter.value;
     if (!value.grad_written()) {
       entry.gradient.fill_zero();
     }
@@ -66,7 +65,7 @@ void IgnoredParameters::reduce(comm::Communicator& world, LevelComms& levels) co
 
 void IgnoredParameters::zero() const {
   for (const Entry& entry : entries_) {
-    nn::Variable value = entry.parameter.parameter.value;
+    nn::Variable value = entry.parameter.value;
     if (entry.gradient.defined()) {
       value.set_grad_buffer(entry.gradient, false);
     }
@@ -76,7 +75,7 @@ void IgnoredParameters::zero() const {
 std::size_t IgnoredParameters::bytes() const {
   std::size_t sum = 0;
   for (const Entry& entry : entries_) {
-    sum += entry.parameter.parameter.value.data().nbytes();
+    sum += entry.parameter.value.data().nbytes();
     sum += entry.gradient.defined() ? entry.gradient.nbytes() : 0;
   }
   return sum;

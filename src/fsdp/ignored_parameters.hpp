@@ -4,6 +4,7 @@
 
 #include "fsdp/group.hpp"
 #include "fsdp/level_comms.hpp"
+#include "fsdp/state_plan.hpp"
 #include "sherd/comm/communicator.hpp"
 
 namespace sherd::fsdp {
@@ -12,7 +13,7 @@ namespace sherd::fsdp {
 class IgnoredParameters {
  public:
   IgnoredParameters() = default;
-  IgnoredParameters(const GroupSet& set, const FullyShardOptions& options, MemoryKind where);
+  IgnoredParameters(const GroupSet& set, const StatePlan& plan);
 
   /// Sums the gradients of those that asked for it over all ranks: on `world` those in host memory,
   /// on `levels` those on a device. Collective, blocking for host memory.

@@ -23,7 +23,8 @@ struct Position {
   [[nodiscard]] int piece() const noexcept { return local * nodes + node; }
 };
 
-/// Communicators for one purpose (gathers or reductions), one a level.
+/// Communicators for one purpose (gathers or reductions), one a level. Collectives on one
+/// communicator may run one after the other; with its own a gather never queues behind a reduction.
 struct LevelComms {
   std::unique_ptr<comm::Communicator> local;
   std::unique_ptr<comm::Communicator> cross;

@@ -1,3 +1,4 @@
+// Where the first NaN or infinity of a step was met.
 #include "fsdp/non_finite_watch.hpp"
 
 #include "sherd/tensor/kernel/optimizer.hpp"

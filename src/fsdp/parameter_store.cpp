@@ -1,10 +1,11 @@
+// What the four stores share, and which of them a plan asks for.
 #include "fsdp/parameter_store.hpp"
 
 namespace sherd::fsdp {
 
 void ParameterStore::add_private(const FlatBuffer& buffer) {
   const Shape mine{held(buffer, plan_.cut, at_).numel};
-  masters_.push_back(plan_.allocate(plan_.offload.params, mine, buffer.master));
+  masters_.push_back(plan_.allocate(plan_.options.offload.params, mine, buffer.master));
   computes_.push_back(buffer.rounded() ? Tensor::zeros(mine, buffer.compute, plan_.where)
                                        : Tensor());
 }

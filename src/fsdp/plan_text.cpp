@@ -1,3 +1,4 @@
+// The plan and the bytes a model holds, as tables.
 #include <fmt/format.h>
 
 #include "sherd/fsdp/fully_shard.hpp"

@@ -1,3 +1,4 @@
+// Tensors go from one way of being cut to another, one whole tensor at a time.
 #include "fsdp/redistribute.hpp"
 
 #include <algorithm>

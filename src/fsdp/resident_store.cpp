@@ -1,3 +1,4 @@
+// The store where a node's ranks hold every buffer whole between them, in memory they share.
 #include <utility>
 
 #include "fsdp/parameter_store.hpp"
@@ -10,6 +11,9 @@ namespace {
 /// The board's slot b counts the updates of buffer b, rank by rank of the node; a rank counts one
 /// when its share of the buffer, from all nodes, is there. A gather waits until every rank's count
 /// has reached this rank's own: all ranks make the same updates in the same order.
+///
+/// Nothing says that a reader has finished. It need not: the next value of an update is written
+/// only behind Engine::begin_update(), which no rank passes before all have read for the last time.
 class ResidentStore : public ParameterStore {
  public:
   ResidentStore(const GroupSet& set, const StatePlan& plan, LevelComms& comms,
@@ -30,9 +34,9 @@ class ResidentStore : public ParameterStore {
       offset += buffer.compute_bytes();
       const Range mine = held(buffer, plan.cut, at_);
       const Tensor place = wholes_.back().slice(mine.first, mine.numel);
-      masters_.push_back(buffer.rounded()
-                             ? plan.allocate(plan.offload.params, Shape{mine.numel}, buffer.master)
-                             : place);
+      masters_.push_back(buffer.rounded() ? plan.allocate(plan.options.offload.params,
+                                                          Shape{mine.numel}, buffer.master)
+                                          : place);
       computes_.push_back(buffer.rounded() ? place : Tensor());
     }
   }
@@ -45,7 +49,7 @@ class ResidentStore : public ParameterStore {
   }
 
   Tensor whole(std::size_t buffer) override {
-    settle(buffer);
+    settle(buffer);  // first: the other ranks of the node wait for this rank's share, too
     board_->wait_all(buffer, versions_[buffer], labels_[buffer].c_str());
     audit_begin(Access::read, wholes_[buffer]);
     return wholes_[buffer];
@@ -67,9 +71,9 @@ class ResidentStore : public ParameterStore {
   }
 
   void publish(std::size_t buffer) override {
-    settle(buffer);
+    settle(buffer);  // posts the update before under its own number
     ++versions_[buffer];
-    if (!plan_.gathers_across()) {
+    if (!plan_.gathers_across()) {  // the optimizer has written into the node's memory itself
       board_->post(buffer, versions_[buffer]);
       return;
     }

@@ -1,3 +1,4 @@
+// The store where groups take turns in slots that a node's ranks share.
 #include <utility>
 
 #include "fsdp/parameter_store.hpp"
@@ -20,8 +21,17 @@ struct RingSlot {
   std::vector<comm::Work> works;
 };
 
-/// Board slots [0, slots): the generation whose share a rank has brought; [slots, 2*slots): the one
-/// it has given back. A slot is written again when every rank of the node has given it back.
+/// A use of a slot, generation g, is on each rank
+///
+///   give back    generation g-1, which this rank has held: board slot [slots + index] = g-1
+///   wait         until all ranks of the node have given g-1 back: now nobody reads the slot
+///   fetch        this rank's share of the group from the other nodes, in the background
+///   arrive       the share is there: board slot [index] = g
+///   wait         until all shares of g are there: now the slot may be read
+///
+/// A rank posts its own give back or arrival before it waits for those of the others, and arrivals
+/// in other slots are posted by poll(), which is called inside waits: no two ranks wait for each
+/// other.
 class RingStore : public ParameterStore {
  public:
   RingStore(const GroupSet& set, const StatePlan& plan, LevelComms& comms, TrafficReport& traffic)
@@ -66,7 +76,7 @@ class RingStore : public ParameterStore {
 
   Tensor whole(std::size_t buffer) override {
     const std::size_t group = set_.buffers[buffer].group;
-    unshard(group);
+    unshard(group);  // another group may have taken the slot since, or an update made it old
     RingSlot& slot = slot_of(group);
     arrive(slot);
     board_->wait_all(ring_slot(group, plan_.gather_ring), slot.generation, labels_[group].c_str());
@@ -151,7 +161,8 @@ class RingStore : public ParameterStore {
     }
   }
 
-  /// A gather nobody waited for is brought to its end: all ranks have issued it.
+  /// A gather nobody waited for is brought to its end first: its bytes would still land in a slot
+  /// that peers take for free. All ranks have issued it, so it ends.
   void give_back(RingSlot& slot) {
     arrive(slot);
     if (!slot.given_back) {

@@ -52,7 +52,7 @@ std::string first_difference(const std::vector<std::string>& mine,
 }
 
 std::string describe(const nn::NamedParameter& parameter) {
-  const nn::Variable& value = parameter.parameter.value;
+  const nn::Variable& value = parameter.value;
   return fmt::format("parameter {} {} {}{}{}", parameter.name, value.shape().to_string(),
                      to_string(value.dtype()), value.requires_grad() ? "" : " frozen",
                      parameter.aliases.empty()
@@ -64,14 +64,14 @@ std::string describe(const nn::NamedParameter& parameter) {
 
 std::vector<std::string> describe(const GroupSet& set, const StatePlan& plan,
                                   const FullyShardOptions& options) {
-  const MixedPrecisionPolicy& policy = plan.policy;
+  const MixedPrecisionPolicy& policy = plan.policy();
   std::vector<std::string> lines{
-      fmt::format("strategy {}", plan.row.name),
+      fmt::format("strategy {}", plan.row().name),
       fmt::format("seed {}", options.seed),
       fmt::format("prefetch_depth {}", options.prefetch_depth),
       fmt::format("reduction_slots {}", options.reduction_slots),
-      fmt::format("accumulation {}", static_cast<int>(plan.accumulation)),
-      fmt::format("reshard_after_backward {}", plan.reshard_after_backward),
+      fmt::format("accumulation {}", static_cast<int>(plan.options.accumulation)),
+      fmt::format("reshard_after_backward {}", plan.options.reshard_after_backward),
       fmt::format("offload {} {}", options.offload.params, options.offload.optimizer_state),
       fmt::format("groups kept after forward {}", fmt::join(plan.keep, " ")),
       fmt::format("dtypes {} {} {} {} {}", to_string(policy.param_dtype),

@@ -1,3 +1,4 @@
+// The reducer where whole gradients lie in slots of each rank's own.
 #include <algorithm>
 
 #include "fsdp/cross_stage.hpp"
@@ -8,6 +9,7 @@
 namespace sherd::fsdp {
 namespace {
 
+/// Holds one buffer at a time: a group has at most one that is trainable.
 struct ReductionSlot {
   Tensor memory;
   std::size_t buffer = 0;
@@ -16,17 +18,21 @@ struct ReductionSlot {
   comm::Work work;
 };
 
+/// A slot goes through: begin() ends the reduction that lies in it, backward writes, reduce()
+/// starts the sum inside the node in place, finish() hands this rank's share to the cross stage.
+/// Sums inside the node end at begin() or finish_all(), points that all ranks come to in one order:
+/// the cross stage issues collectives, which poll() may not.
 class SeparateReducer : public GradientReducer {
  public:
   SeparateReducer(const GroupSet& set, const StatePlan& plan, LevelComms& comms,
                   TrafficReport& traffic)
       : GradientReducer(set, plan, comms.position(), traffic),
         comms_(comms),
-        cross_(set, plan, comms, traffic),
+        cross_(set, plan, comms, traffic, {mains_, written_, stats_, watch_}),
         holds_(set.buffers.size(), false) {
     for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
       slots_.emplace_back();
-      slots_.back().memory = Tensor::zeros(Shape{numel}, plan.policy.master_dtype, plan.where);
+      slots_.back().memory = Tensor::zeros(Shape{numel}, plan.policy().master_dtype, plan.where);
     }
   }
 
@@ -39,14 +45,14 @@ class SeparateReducer : public GradientReducer {
   bool adds_in_place(std::size_t buffer) const override { return holds_[buffer]; }
 
   void reduce(std::size_t buffer, bool last) override {
-    if (plan_.accumulation == Accumulation::no_sync && !last) {
+    if (plan_.options.accumulation == Accumulation::no_sync && !last) {
       holds_[buffer] = true;
       return;
     }
     holds_[buffer] = false;
-    const DType dtype = plan_.policy.reduce();
+    const DType dtype = plan_.policy().reduce();
     watch_.look(whole(buffer), at_.piece(), buffer, 0);  // afterwards it is overwritten
-    const Tensor gradient = dtype == plan_.policy.master_dtype
+    const Tensor gradient = dtype == plan_.policy().master_dtype
                                 ? whole(buffer)
                                 : kernel::narrow_in_place(whole(buffer), dtype);
     audit_end(Access::write, whole(buffer));
@@ -66,14 +72,14 @@ class SeparateReducer : public GradientReducer {
     for (ReductionSlot& slot : slots_) {
       finish(slot);
     }
-    cross_.finish_all(main_gradients());
+    cross_.finish_all();
   }
 
   void poll() override {
     for (ReductionSlot& slot : slots_) {
       static_cast<void>(slot.work.test());
     }
-    cross_.poll(main_gradients());
+    cross_.poll();
   }
 
   bool share_slot(std::size_t a, std::size_t b) const override {
@@ -96,8 +102,6 @@ class SeparateReducer : public GradientReducer {
     cross_.forget();
   }
 
-  MainGradients main_gradients() { return {mains_, written_, stats_, watch_}; }
-
   ReductionSlot& slot_of(std::size_t buffer) {
     return slots_[ring_slot(set_.buffers[buffer].group, plan_.reduction_ring)];
   }
@@ -119,10 +123,11 @@ class SeparateReducer : public GradientReducer {
     slot.work.wait();
     slot.busy = false;
     const Tensor wide = whole(slot.buffer);
-    const Tensor gradient =
-        plan_.policy.reduce() == wide.dtype() ? wide : narrowed_view(wide, plan_.policy.reduce());
+    const Tensor gradient = plan_.policy().reduce() == wide.dtype()
+                                ? wide
+                                : narrowed_view(wide, plan_.policy().reduce());
     const Tensor source = block(gradient, slot.buffer);
-    cross_.take(slot.buffer, {&source, 1}, slot.last, main_gradients());
+    cross_.take(slot.buffer, {&source, 1}, slot.last);
   }
 
   LevelComms& comms_;

@@ -1,3 +1,4 @@
+// The store where groups take turns in slots of each rank's own.
 #include <utility>
 
 #include "fsdp/parameter_store.hpp"
@@ -57,7 +58,7 @@ class SeparateStore : public ParameterStore {
 
   Tensor whole(std::size_t buffer) override {
     const std::size_t group = set_.buffers[buffer].group;
-    unshard(group);
+    unshard(group);  // another group may have taken the slot since, or an update made it old
     complete(slot_of(group));
     const Tensor whole = place(slot_of(group), buffer);
     audit_begin(Access::read, whole);
@@ -91,7 +92,7 @@ class SeparateStore : public ParameterStore {
   void publish(std::size_t buffer) override {
     ++versions_[set_.buffers[buffer].group];
     if (plan_.keep_blocks) {
-      block_works_[buffer].wait();
+      block_works_[buffer].wait();  // it writes where the next one will
       block_works_[buffer] = gather_across(buffer, blocks_[buffer]);
     }
   }

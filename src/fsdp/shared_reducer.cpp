@@ -1,3 +1,4 @@
+// The reducer where a node's ranks read each other's whole gradients.
 #include <optional>
 #include <utility>
 
@@ -16,15 +17,26 @@ struct Pending {
   bool last = true;
 };
 
-/// Board slots: [0, buffers) count the gradients a rank has made ready, [buffers, 2*buffers) those
-/// whose sum it has taken. A slot of the ring may be written again when all ranks of the node have
-/// taken the sum of what lay in it last.
+/// A reduction of buffer b, epoch e, is on each rank
+///
+///   write        the whole gradient into this rank's slot of the ring
+///   announce     board slot [b] = e: peers may read it
+///   wait         until all ranks of the node have announced e
+///   sum          this rank's share out of all ranks' slots
+///   take         board slot [buffers + b] = e: this rank has read the others
+///   wait         until all have taken e, before this rank writes to its slot again
+///
+/// A rank puts off the sum of a buffer until it has announced the next one, if its slot is not
+/// needed before: by then its peers had a group's backward to come as far, and the wait is short.
+/// Before each wait a rank has posted what others may wait for: begin() sums and takes what is
+/// pending before it waits for others to take, reduce() announces before it waits for others to
+/// announce.
 class SharedReducer : public GradientReducer {
  public:
   SharedReducer(const GroupSet& set, const StatePlan& plan, LevelComms& comms,
                 TrafficReport& traffic)
       : GradientReducer(set, plan, comms.position(), traffic),
-        cross_(set, plan, comms, traffic),
+        cross_(set, plan, comms, traffic, {mains_, written_, stats_, watch_}),
         holds_(set.buffers.size(), false),
         epochs_(set.buffers.size(), 0),
         holder_(plan.reduction_ring + 1) {
@@ -47,7 +59,7 @@ class SharedReducer : public GradientReducer {
                        labels_[holder_[slot]->buffer].c_str());
       holder_[slot].reset();
     }
-    const Tensor own = whole(at_.local, buffer, plan_.policy.master_dtype);
+    const Tensor own = whole(at_.local, buffer, plan_.policy().master_dtype);
     audit_begin(Access::write, own);
     return own;
   }
@@ -55,18 +67,18 @@ class SharedReducer : public GradientReducer {
   bool adds_in_place(std::size_t buffer) const override { return holds_[buffer]; }
 
   void reduce(std::size_t buffer, bool last) override {
-    if (plan_.accumulation == Accumulation::no_sync && !last) {
+    if (plan_.options.accumulation == Accumulation::no_sync && !last) {
       holds_[buffer] = true;
       return;
     }
     holds_[buffer] = false;
-    if (plan_.policy.reduce() != plan_.policy.master_dtype) {
-      static_cast<void>(kernel::narrow_in_place(whole(at_.local, buffer, plan_.policy.master_dtype),
-                                                plan_.policy.reduce()));
+    if (plan_.policy().reduce() != plan_.policy().master_dtype) {
+      static_cast<void>(kernel::narrow_in_place(
+          whole(at_.local, buffer, plan_.policy().master_dtype), plan_.policy().reduce()));
     }
     const auto block = static_cast<std::size_t>(held(set_.buffers[buffer], Level::node, at_).numel);
-    count(LinkLevel::node, Collective::reduce_scatter, block, plan_.policy.reduce());
-    audit_end(Access::write, whole(at_.local, buffer, plan_.policy.master_dtype));
+    count(LinkLevel::node, Collective::reduce_scatter, block, plan_.policy().reduce());
+    audit_end(Access::write, whole(at_.local, buffer, plan_.policy().master_dtype));
     board_->post(buffer, ++epochs_[buffer]);  // peers may read at once
     take_pending();                           // the one before: peers had a group's time for it
     pending_.push_back({buffer, epochs_[buffer], last});
@@ -75,17 +87,17 @@ class SharedReducer : public GradientReducer {
 
   void finish_all() override {
     take_pending();
-    cross_.finish_all(main_gradients());
+    cross_.finish_all();
   }
 
-  void poll() override { cross_.poll(main_gradients()); }
+  void poll() override { cross_.poll(); }
 
   bool share_slot(std::size_t a, std::size_t b) const override {
     return ring_slot(a, plan_.reduction_ring) == ring_slot(b, plan_.reduction_ring);
   }
 
   std::size_t slot_bytes() const override {
-    return static_cast<std::size_t>(slots_numel_) * size_of(plan_.policy.master_dtype);
+    return static_cast<std::size_t>(slots_numel_) * size_of(plan_.policy().master_dtype);
   }
   std::size_t cross_bytes() const override { return cross_.slot_bytes(); }
   std::size_t partial_bytes() const override { return cross_.partial_bytes(); }
@@ -95,8 +107,6 @@ class SharedReducer : public GradientReducer {
     std::fill(holds_.begin(), holds_.end(), false);
     cross_.forget();
   }
-
-  MainGradients main_gradients() { return {mains_, written_, stats_, watch_}; }
 
   void place_slots(LevelComms& comms) {
     for (const std::int64_t numel : gradient_slot_numel(set_, plan_.reduction_ring)) {
@@ -116,7 +126,7 @@ class SharedReducer : public GradientReducer {
                                slot_begin_[ring_slot(flat.group, plan_.reduction_ring)] +
                                trainable_before(set_, buffer);
     return Tensor::view(storage_,
-                        static_cast<std::size_t>(begin) * size_of(plan_.policy.master_dtype),
+                        static_cast<std::size_t>(begin) * size_of(plan_.policy().master_dtype),
                         Shape{flat.numel()}, dtype);
   }
 
@@ -133,10 +143,10 @@ class SharedReducer : public GradientReducer {
     const Range block = held(set_.buffers[b], Level::node, at_);
     std::vector<Tensor> sources;
     for (int local = 0; local < at_.local_size; ++local) {
-      sources.push_back(whole(local, b, plan_.policy.reduce()).slice(block.first, block.numel));
+      sources.push_back(whole(local, b, plan_.policy().reduce()).slice(block.first, block.numel));
       audit_begin(Access::read, sources.back());
     }
-    cross_.take(b, sources, pending.last, main_gradients());
+    cross_.take(b, sources, pending.last);
     for (const Tensor& source : sources) {
       audit_end(Access::read, source);
     }

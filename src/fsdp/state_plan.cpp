@@ -1,3 +1,4 @@
+// From options, groups and mesh to a plan: what is refused, what is decided, what it takes.
 #include "fsdp/state_plan.hpp"
 
 #include <fmt/format.h>
@@ -71,25 +72,22 @@ GatherKind gather_kind(const StatePlan& plan, bool keep_blocks, bool keep_groups
 }  // namespace
 
 StatePlan make_state_plan(const GroupSet& set, const FullyShardOptions& options, int nodes,
-                          int local_size, bool shared) {
+                          int local_size, bool shared, MemoryKind where) {
   check_dtypes(options.mixed_precision);
   check_ranges(options);
-  StatePlan plan{.row = row(options.strategy),
-                 .policy = options.mixed_precision,
+  StatePlan plan{.options = options,
                  .nodes = nodes,
                  .local_size = local_size,
                  .shared = shared,
-                 .reshard_after_backward = options.reshard_after_backward,
-                 .accumulation = options.accumulation,
-                 .offload = options.offload};
-  plan.cut = plan.ranks() == 1 ? Level::whole : plan.row.optimizer;
+                 .where = where};
+  plan.cut = plan.ranks() == 1 ? Level::whole : plan.row().optimizer;
 
   const std::size_t blocks = std::max<std::size_t>(set.groups.size(), 2) - 1;
-  bool node_level = plan.row.parameters == Level::node;
+  bool node_level = plan.row().parameters == Level::node;
   bool any_kept = false;
   for (std::size_t g = 0; g < set.groups.size(); ++g) {
     const ReshardAfterForward reshard = reshard_of(options, set.groups[g].name);
-    plan.keep.push_back(keeps(plan.row, reshard, g));
+    plan.keep.push_back(keeps(plan.row(), reshard, g));
     any_kept = any_kept || (g != 0 && plan.keep[g]);
     node_level = node_level || reshard == ReshardAfterForward::node;
   }
@@ -97,17 +95,18 @@ StatePlan make_state_plan(const GroupSet& set, const FullyShardOptions& options,
   plan.keep_blocks = plan.gather == GatherKind::separate && node_level && plan.gathers_across();
   plan.gather_ring =
       any_kept ? blocks : std::min(blocks, static_cast<std::size_t>(options.prefetch_depth) + 1);
-  plan.reduction_ring = plan.accumulation == Accumulation::no_sync
+  plan.reduction_ring = plan.options.accumulation == Accumulation::no_sync
                             ? blocks
                             : std::min(blocks, static_cast<std::size_t>(options.reduction_slots));
   validate(
-      plan.accumulation != Accumulation::defer_all_reduce || plan.row.gradients != Level::whole,
+      plan.options.accumulation != Accumulation::defer_all_reduce ||
+          plan.row().gradients != Level::whole,
       fmt::format("accumulation defer_all_reduce with {} (its gradients wait whole for the last "
                   "micro-batch as it is). Try: reduce_each, or HYBRID_SHARD",
-                  plan.row.name));
+                  plan.row().name));
   const bool all_kept =
       std::all_of(plan.keep.begin(), plan.keep.end(), [](bool kept) { return kept; });
-  validate(plan.reshard_after_backward || all_kept,
+  validate(plan.options.reshard_after_backward || all_kept,
            "reshard_after_backward false with groups that are given back after forward (they would "
            "be gathered again anyway). Try: reshard_after_forward never, or SHARD_GRAD_OP");
   return plan;
@@ -163,7 +162,7 @@ MemoryReport planned_memory(const GroupSet& set, const StatePlan& plan, int opti
   const std::size_t parts = plan.cut == Level::whole  ? 1
                             : plan.cut == Level::node ? local_size
                                                       : local_size * nodes;
-  const DType master = plan.policy.master_dtype;
+  const DType master = plan.policy().master_dtype;
   MemoryReport memory;
   memory.parameters = sums.masters / parts;
   memory.compute_parameters = sums.rounded / parts;
@@ -175,15 +174,16 @@ MemoryReport planned_memory(const GroupSet& set, const StatePlan& plan, int opti
     for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
       const auto slot = static_cast<std::size_t>(numel);
       memory.reduction_slots += slot * size_of(master);
-      memory.cross_slots += nodes > 1 ? slot / local_size * size_of(plan.policy.cross_reduce()) : 0;
+      memory.cross_slots +=
+          nodes > 1 ? slot / local_size * size_of(plan.policy().cross_reduce()) : 0;
     }
     memory.partial_gradients =
-        plan.defers() ? sums.trainable / local_size * size_of(plan.policy.accumulate()) : 0;
+        plan.defers() ? sums.trainable / local_size * size_of(plan.policy().accumulate()) : 0;
   }
   for (const IgnoredParameter& ignored : set.ignored) {
-    const auto& value = ignored.parameter.parameter.value;
+    const auto& value = ignored.parameter.value;
     const auto numel = static_cast<std::size_t>(value.shape().numel());
-    const DType dtype = is_floating(value.dtype()) ? plan.policy.param_dtype : value.dtype();
+    const DType dtype = is_floating(value.dtype()) ? plan.policy().param_dtype : value.dtype();
     memory.ignored += numel * size_of(dtype);
     memory.ignored += value.requires_grad() ? numel * size_of(master) : 0;
   }

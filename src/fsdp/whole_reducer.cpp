@@ -1,3 +1,4 @@
+// The reducer where every rank keeps whole gradients.
 #include "fsdp/gradient_reducer.hpp"
 #include "fsdp/gradient_sum.hpp"
 #include "sherd/base/check.hpp"
@@ -43,6 +44,7 @@ class WholeReducer : public GradientReducer {
     }
   }
 
+  /// By buffer, not by who comes first: finish() issues a collective, in one order on all ranks.
   void finish_all() override {
     for (std::size_t b = 0; b < works_.size(); ++b) {
       if (started_[b]) {
@@ -62,7 +64,7 @@ class WholeReducer : public GradientReducer {
 
  private:
   Tensor sent(std::size_t buffer) const {
-    const DType dtype = plan_.policy.reduce();
+    const DType dtype = plan_.policy().reduce();
     return dtype == mains_[buffer].dtype() ? mains_[buffer] : narrowed_view(mains_[buffer], dtype);
   }
   Tensor block(std::size_t buffer) const {
@@ -77,7 +79,7 @@ class WholeReducer : public GradientReducer {
       return;
     }
     if (sent(buffer).dtype() != mains_[buffer].dtype()) {
-      static_cast<void>(kernel::narrow_in_place(mains_[buffer], plan_.policy.reduce()));
+      static_cast<void>(kernel::narrow_in_place(mains_[buffer], plan_.policy().reduce()));
     }
     const Tensor whole = sent(buffer);
     const Tensor mine = block(buffer);
@@ -106,7 +108,7 @@ class WholeReducer : public GradientReducer {
       comms_.local->all_gather(mine.raw(), sent(buffer).raw(), numel, mine.dtype()).wait();
     }
     if (plan_.ranks() > 1 && sent(buffer).dtype() != mains_[buffer].dtype()) {
-      widen_in_place(mains_[buffer], plan_.policy.reduce());
+      widen_in_place(mains_[buffer], plan_.policy().reduce());
     }
     stats_.set(buffer, kernel::begin_grad_stats(answered(buffer)));
     if (!mains_[buffer].is_on_device() && stats_.of(buffer).read().nonfinite > 0) {

@@ -1,3 +1,4 @@
+// The store where every rank holds everything: nothing is gathered.
 #include "fsdp/parameter_store.hpp"
 
 namespace sherd::fsdp {

@@ -29,7 +29,7 @@ class ParameterCollector {
   void add(std::string name, const Parameter& parameter) {
     const auto [place, fresh] = seen_.try_emplace(parameter.value.identity(), found_.size());
     if (fresh) {
-      found_.push_back({std::move(name), parameter, {}});
+      found_.push_back({std::move(name), parameter.value, parameter.init, {}});
     } else {
       found_[place->second].aliases.push_back(std::move(name));
     }
@@ -98,11 +98,11 @@ std::vector<std::pair<std::string, Module*>> named_modules(Module& root) {
 
 void materialize(const Module& root, std::uint64_t seed, DType dtype) {
   for (NamedParameter& named : named_parameters(root)) {
-    Variable& value = named.parameter.value;
+    Variable& value = named.value;
     const DType wanted = is_floating(value.dtype()) ? dtype : value.dtype();
     const bool narrow = wanted == DType::f16 || wanted == DType::bf16;
     const Tensor exact = Tensor::empty(value.shape(), narrow ? DType::f32 : wanted);
-    fill_initial(named.parameter.init, seed, named.name, 0, exact.reshape({exact.numel()}));
+    fill_initial(named.init, seed, named.name, 0, exact.reshape({exact.numel()}));
     value.set_data(narrow ? to_dtype(exact, wanted) : exact);
   }
 }

@@ -74,7 +74,7 @@ Sources make_sources(const io::CheckpointReader& checkpoint, const nn::LlamaConf
   for (const nn::NamedParameter& named : nn::named_parameters(model)) {
     const std::string key = checkpoint_key(named.name);
     const auto found = stored.find(key);
-    validate(found != stored.end() && found->second->shape == named.parameter.value.shape(),
+    validate(found != stored.end() && found->second->shape == named.value.shape(),
              fmt::format("checkpoint of step {}: tensor '{}' is missing or has another shape than "
                          "its configuration says",
                          checkpoint.step(), key));

@@ -60,7 +60,7 @@ std::unique_ptr<nn::Llama> load_model(const io::CheckpointReader& checkpoint) {
     const auto& tensors = checkpoint.tensors();
     const auto info = std::find_if(tensors.begin(), tensors.end(),
                                    [&](const io::TensorInfo& each) { return each.key == key; });
-    nn::Variable value = named.parameter.value;
+    nn::Variable value = named.value;
     validate(info != tensors.end() && info->shape == value.shape(),
              "tensor '" + key +
                  "' of the checkpoint is missing or has another shape than its "

@@ -24,7 +24,7 @@ std::map<std::string, Shape> wanted_tensors(const nn::LlamaConfig& config) {
   const nn::Llama model(config);
   std::map<std::string, Shape> wanted;
   for (const nn::NamedParameter& named : nn::named_parameters(model)) {
-    wanted.emplace(hf_name(named.name), named.parameter.value.shape());
+    wanted.emplace(hf_name(named.name), named.value.shape());
   }
   return wanted;
 }

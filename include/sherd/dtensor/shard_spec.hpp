@@ -7,30 +7,10 @@
 
 #include "sherd/base/dtype.hpp"
 #include "sherd/dtensor/block.hpp"
+#include "sherd/dtensor/placement.hpp"
 #include "sherd/tensor/shape.hpp"
-#include "sherd/tensor/sharded_parameters.hpp"
 
 namespace sherd::dtensor {
-
-/// How a tensor lies over the ranks of a mesh.
-enum class Placement : std::uint8_t {
-  sharded,    ///< every element is held by exactly one rank
-  hybrid,     ///< every element is held by equally many ranks; their parts are equal or apart
-  replicated  ///< every rank holds all of it
-};
-
-/// What an optimizer's view of a shard says in these terms.
-[[nodiscard]] constexpr Placement placement_of(Holders holders) noexcept {
-  switch (holders) {
-    case Holders::one:
-      return Placement::sharded;
-    case Holders::per_node:
-      return Placement::hybrid;
-    case Holders::all:
-      break;
-  }
-  return Placement::replicated;
-}
 
 /// What a rank knows of one distributed tensor: its whole metadata and the part it holds: elements
 /// [offset, offset + numel) of the row-major global tensor, or, when `block` is set, a block of it.

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "sherd/comm/mesh_comms.hpp"
+#include "sherd/dtensor/sharded_parameters.hpp"
 #include "sherd/dtensor/state_dict.hpp"
 #include "sherd/fsdp/fully_shard_options.hpp"
 #include "sherd/fsdp/memory_report.hpp"
 #include "sherd/fsdp/sharding_plan.hpp"
 #include "sherd/nn/module.hpp"
-#include "sherd/tensor/sharded_parameters.hpp"
 
 namespace sherd::fsdp {
 

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "sherd/dtensor/placement.hpp"
 
 namespace sherd::fsdp {
 
 /// How far a state is cut: whole, over the ranks of each node, over all ranks.
-enum class Level : std::uint8_t { whole, node, world };
+using Level = dtensor::Placement;
 
 enum class ShardingStrategy : std::uint8_t {
   no_shard,
@@ -18,7 +22,8 @@ enum class ShardingStrategy : std::uint8_t {
   hybrid_shard_full_optim
 };
 
-/// A strategy is this row and nothing else; the engine reads rows, never names.
+/// A strategy is this row and nothing else; the engine reads rows, never names. Which rows there
+/// can be: is_supported_row().
 struct StrategyRow {
   ShardingStrategy strategy;
   std::string_view name;    ///< as in YAML
@@ -39,6 +44,30 @@ inline constexpr std::array<StrategyRow, 6> kStrategies{{
     {ShardingStrategy::hybrid_shard_full_optim, "HYBRID_SHARD_FULL_OPTIM", Level::node, false,
      Level::world, Level::world},
 }};
+
+/// Whether the engine carries a row out as it stands. A rank updates what it holds the gradient of,
+/// so gradients and optimizer state are cut alike; parameters at rest are cut like them or, where
+/// those are cut over all ranks, a node may keep them whole between its ranks; and what is never
+/// cut is there all the time.
+[[nodiscard]] constexpr bool is_supported_row(const StrategyRow& row) {
+  const bool cut_alike = row.gradients == row.optimizer;
+  const bool held_by_node = row.parameters == Level::node && row.optimizer == Level::world;
+  const bool at_hand = row.parameters != Level::whole || row.keep_after_forward;
+  return cut_alike && (row.parameters == row.optimizer || held_by_node) && at_hand;
+}
+
+/// Whether every row is supported and stands at its strategy's number, where row() looks for it.
+[[nodiscard]] constexpr bool are_supported_rows(std::span<const StrategyRow> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!is_supported_row(rows[i]) || static_cast<std::size_t>(rows[i].strategy) != i) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static_assert(are_supported_rows(kStrategies),
+              "a row of kStrategies asks for what the engine does not do: see is_supported_row()");
 
 [[nodiscard]] constexpr const StrategyRow& row(ShardingStrategy strategy) {
   return kStrategies[static_cast<std::size_t>(strategy)];

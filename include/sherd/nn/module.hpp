@@ -88,7 +88,8 @@ class ModuleList : public Module {
 
 struct NamedParameter {
   std::string name;  ///< fully qualified, "layers.0.mlp.up_proj.weight"
-  Parameter parameter;
+  Variable value;
+  InitSpec init;
   std::vector<std::string> aliases;  ///< other names of the same parameter (ties)
 };
 /// All parameters below `root` in declaration order, each once.

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sherd/tensor/sharded_parameters.hpp"
+#include "sherd/dtensor/sharded_parameters.hpp"
 
 namespace sherd::optim {
 

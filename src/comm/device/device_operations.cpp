@@ -59,10 +59,10 @@ void poll_until_done(const runtime::Event& event, std::chrono::milliseconds time
 
 }  // namespace
 
-DeviceOperations::DeviceOperations(std::shared_ptr<runtime::Device> device, Care care)
+DeviceOperations::DeviceOperations(std::shared_ptr<runtime::Device> device, ErrorHooks error_hooks)
     : device_(std::move(device)),
       stream_(device_->make_stream()),
-      care_(std::move(care)),
+      error_hooks_(std::move(error_hooks)),
       timeout_(comm_timeout()) {}
 
 Work DeviceOperations::issue(std::string what, const std::function<void()>& start) {
@@ -87,14 +87,14 @@ void DeviceOperations::wait_on_host(const runtime::Event& event, const std::stri
 }
 
 void DeviceOperations::check() {
-  if (care_.check) {
-    care_.check(oldest());
+  if (error_hooks_.check) {
+    error_hooks_.check(oldest());
   }
 }
 
 void DeviceOperations::abort() noexcept {
-  if (care_.abort) {
-    care_.abort();
+  if (error_hooks_.abort) {
+    error_hooks_.abort();
   }
 }
 

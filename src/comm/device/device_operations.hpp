@@ -16,14 +16,14 @@ namespace sherd::comm {
 /// make the compute stream wait, not the host. One thread uses it.
 class DeviceOperations : public std::enable_shared_from_this<DeviceOperations> {
  public:
-  /// How the backend looks after operations: `check(what)` throws when something has gone wrong in
+  /// What the backend does about errors: `check(what)` throws when something has gone wrong in
   /// the background, `abort` makes every operation under way end somehow.
-  struct Care {
+  struct ErrorHooks {
     std::function<void(const std::string& what)> check;
     std::function<void()> abort;
   };
 
-  DeviceOperations(std::shared_ptr<runtime::Device> device, Care care);
+  DeviceOperations(std::shared_ptr<runtime::Device> device, ErrorHooks error_hooks);
 
   [[nodiscard]] runtime::Stream& stream() const noexcept { return *stream_; }
   [[nodiscard]] runtime::Device& device() const noexcept { return *device_; }
@@ -48,7 +48,7 @@ class DeviceOperations : public std::enable_shared_from_this<DeviceOperations> {
 
   std::shared_ptr<runtime::Device> device_;
   std::unique_ptr<runtime::Stream> stream_;
-  Care care_;
+  ErrorHooks error_hooks_;
   std::chrono::milliseconds timeout_;
   std::deque<Issued> issued_;  // from the oldest that was not complete on
 };

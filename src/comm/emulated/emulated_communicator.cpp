@@ -31,7 +31,8 @@ EmulatedCommunicator::EmulatedCommunicator(std::unique_ptr<Communicator> host,
       bootstrap_(host_->duplicate()),
       thread_(blocks(*host_) ? std::make_shared<ProgressThread>() : nullptr),
       operations_(std::make_shared<DeviceOperations>(
-          std::move(device), DeviceOperations::Care{{}, [host = host_] { let_others_go(*host); }})),
+          std::move(device),
+          DeviceOperations::ErrorHooks{{}, [host = host_] { let_others_go(*host); }})),
       exceptions_(std::uncaught_exceptions()) {
   expect(runtime::as_emulated(operations_->stream()) != nullptr,
          "emulated collectives need an emulated device");

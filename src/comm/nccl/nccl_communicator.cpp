@@ -71,7 +71,7 @@ NcclCommunicator::NcclCommunicator(Library& library, std::shared_ptr<Communicato
   connection_ = connect(library, *bootstrap_);
   operations_ = std::make_shared<DeviceOperations>(
       std::move(device),
-      DeviceOperations::Care{
+      DeviceOperations::ErrorHooks{
           [connection = connection_](const std::string& what) { connection->check(what); },
           [connection = connection_] { connection->abort(); }});
 }

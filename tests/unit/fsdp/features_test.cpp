@@ -186,7 +186,7 @@ TEST(Groups, UnshardMakesParametersUsableUntilReshard) {
             const auto in_block = [&](auto check) {
               for (const auto& parameter : named) {
                 if (parameter.name.rfind("blocks.1.", 0) == 0) {
-                  check(parameter.parameter.value.data().is_meta());
+                  check(parameter.value.data().is_meta());
                 }
               }
             };

@@ -178,7 +178,7 @@ TEST(Lifecycle, ParametersAreMetaOutsideTheStep) {
     ShardedModel model = fully_shard(net, comms, options_of(ShardingStrategy::full_shard));
     const auto all_meta = [&] {
       for (const auto& parameter : nn::named_parameters(*net)) {
-        EXPECT_TRUE(parameter.parameter.value.data().is_meta()) << parameter.name;
+        EXPECT_TRUE(parameter.value.data().is_meta()) << parameter.name;
       }
     };
     all_meta();

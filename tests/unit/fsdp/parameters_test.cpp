@@ -107,10 +107,10 @@ TEST(Ignored, StaysWholeAndIsSummedOverRanksWhenAsked) {
       ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms, run.sharding);
       const auto ignored = model.ignored_parameters();
       ASSERT_EQ(ignored.size(), 2U);
-      EXPECT_FALSE(ignored[0].parameter.value.data().is_meta());
+      EXPECT_FALSE(ignored[0].value.data().is_meta());
       EXPECT_EQ(model.state_dict().tensors.count("model.in.weight"), 0U);
       testing::odd_step(run, model, 0, comms.world->rank());
-      const auto gradient = values_of(ignored[0].parameter.value.grad());
+      const auto gradient = values_of(ignored[0].value.grad());
       if (grid.ranks() == 1) {
         oracle = gradient;
       }

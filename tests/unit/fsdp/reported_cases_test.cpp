@@ -138,8 +138,7 @@ TEST(ReportedCases, EveryRowOfATiedTableOfUnevenRowsIsTrained) {
   const OddResult oracle = train(large, {}, ShardingStrategy::no_shard);
   const auto untouched = large.make();
   nn::materialize(*untouched, 0, DType::f64);
-  const auto before =
-      nn::named_parameters(*untouched).front().parameter.value.data().span<double>();
+  const auto before = nn::named_parameters(*untouched).front().value.data().span<double>();
   const std::vector<double>& after = oracle.parameters.at("model.embed.weight");
   for (std::size_t row = 0; row < 50257; ++row) {
     ASSERT_NE(after[3 * row], before[3 * row]) << "row " << row;
@@ -339,7 +338,7 @@ TEST(ReportedCases, OneRankIsPlainTraining) {
     run.sharding.mixed_precision = kF64;
     const OddResult result = testing::train_odd(run);
     for (const nn::NamedParameter& parameter : nn::named_parameters(plain)) {
-      const nn::Variable& value = parameter.parameter.value;
+      const nn::Variable& value = parameter.value;
       const Tensor& gradient = value.grad();
       for (std::int64_t i = 0; i < value.data().numel(); ++i) {
         const double moved = gradient.defined() ? kRate * gradient.data<double>()[i] : 0.0;
@@ -394,7 +393,7 @@ std::int64_t gathers_of_a_step(ShardingStrategy strategy,
       static_cast<void>(model.clip_grad_norm(1.0));
       model.parameters().zero_grad();
       for (const nn::NamedParameter& parameter : nn::named_parameters(*net)) {
-        EXPECT_TRUE(parameter.parameter.value.data().is_meta()) << parameter.name;
+        EXPECT_TRUE(parameter.value.data().is_meta()) << parameter.name;
       }
       EXPECT_EQ(model.memory(), model.plan().memory);
       if (comms.world->rank() == 0) {

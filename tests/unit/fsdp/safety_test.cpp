@@ -82,7 +82,7 @@ std::vector<double> losses(const Grid& grid, Memory memory, ShardingStrategy str
         EXPECT_THROW(testing::odd_step(run, model, step, comms.world->rank()), std::runtime_error);
         net->wire->armed = Tripwire::Armed::no;
         for (const auto& parameter : nn::named_parameters(*net)) {
-          EXPECT_TRUE(parameter.parameter.value.data().is_meta()) << parameter.name;
+          EXPECT_TRUE(parameter.value.data().is_meta()) << parameter.name;
         }
       }
       StepValues values{testing::odd_step(run, model, step, comms.world->rank()), 0.0};

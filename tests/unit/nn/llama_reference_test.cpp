@@ -29,7 +29,7 @@ class LlamaReference : public testing::TestWithParam<std::tuple<const char*, DTy
     const auto parameters = named_parameters(model);
     EXPECT_EQ(parameters.size(), reference_.weights.size());
     for (const NamedParameter& each : parameters) {
-      Variable value = each.parameter.value;
+      Variable value = each.value;
       value.set_data(to_dtype(reference_.weights.at(each.name), dtype_));
     }
   }
@@ -52,8 +52,7 @@ TEST_P(LlamaReference, LossAndGradientsOfTheFirstStep) {
   autograd::backward(loss);
   for (const NamedParameter& each : named_parameters(model)) {
     const Tensor& expected = reference_.grad_step0.at(each.name);
-    EXPECT_LT(test::relative_distance(each.parameter.value.grad(), expected), gradient_bound())
-        << each.name;
+    EXPECT_LT(test::relative_distance(each.value.grad(), expected), gradient_bound()) << each.name;
   }
 }
 
@@ -68,8 +67,8 @@ TEST_P(LlamaReference, CheckpointingGivesTheSameBits) {
     autograd::backward(loss_of(model));
     const auto found = named_parameters(model);
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const Tensor a = found[i].parameter.value.grad();
-      const Tensor b = expected[i].parameter.value.grad();
+      const Tensor a = found[i].value.grad();
+      const Tensor b = expected[i].value.grad();
       EXPECT_TRUE(std::equal(a.raw(), a.raw() + a.nbytes(), b.raw())) << found[i].name;
     }
   }

@@ -30,7 +30,7 @@ LlamaConfig small_config() {
 std::int64_t elements(const Module& model) {
   std::int64_t total = 0;
   for (const NamedParameter& each : named_parameters(model)) {
-    total += each.parameter.value.data().numel();
+    total += each.value.data().numel();
   }
   return total;
 }
@@ -81,7 +81,7 @@ TEST(Llama, InitialWeightsAreAsDocumented) {
   config.initializer_range = 0.5;
   const Llama model(config);
   for (const NamedParameter& each : named_parameters(model)) {
-    const InitSpec& init = each.parameter.init;
+    const InitSpec& init = each.init;
     const bool norm = each.name.find("norm") != std::string::npos;
     const bool residual = each.name.find("o_proj") != std::string::npos ||
                           each.name.find("down_proj") != std::string::npos;
@@ -124,9 +124,9 @@ TEST(Llama, ScaledF16GradientsAreThoseOfDouble) {
   const auto wanted = named_parameters(exact);
   const auto found = named_parameters(half);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    ASSERT_EQ(found[i].parameter.value.grad().dtype(), DType::f32);
-    const Tensor got = to_dtype(found[i].parameter.value.grad(), DType::f64);
-    const auto expected = wanted[i].parameter.value.grad().span<double>();
+    ASSERT_EQ(found[i].value.grad().dtype(), DType::f32);
+    const Tensor got = to_dtype(found[i].value.grad(), DType::f64);
+    const auto expected = wanted[i].value.grad().span<double>();
     double largest = 0;
     for (const double each : expected) {
       largest = std::max(largest, std::abs(each));
@@ -172,7 +172,7 @@ TEST(Llama, GradientsWithBiasesAndAnExplicitHeadDimension) {
   materialize(model, 1, DType::f64);
   autograd::backward(loss_of(model, {2, 4}));
   for (const NamedParameter& each : named_parameters(model)) {
-    const Variable& value = each.parameter.value;
+    const Variable& value = each.value;
     double& element = value.data().span<double>()[1];
     const double original = element;
     const auto loss_at = [&](double x) {
@@ -209,8 +209,8 @@ TEST(Llama, NoSequencesGiveZeroGradients) {
   materialize(model, 1);
   autograd::backward(loss_of(model, {0, 5}));
   for (const NamedParameter& each : named_parameters(model)) {
-    ASSERT_TRUE(each.parameter.value.grad_written()) << each.name;
-    EXPECT_THAT(each.parameter.value.grad().span<float>(), testing::Each(0.0F)) << each.name;
+    ASSERT_TRUE(each.value.grad_written()) << each.name;
+    EXPECT_THAT(each.value.grad().span<float>(), testing::Each(0.0F)) << each.name;
   }
 }
 

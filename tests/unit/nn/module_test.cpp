@@ -58,13 +58,13 @@ TEST(Module, NamesModulesDepthFirst) {
 TEST(Module, ParametersTakeNoMemoryUntilMaterialized) {
   const TwoLayers model;
   for (const NamedParameter& each : named_parameters(model)) {
-    EXPECT_TRUE(each.parameter.value.data().is_meta());
-    EXPECT_TRUE(each.parameter.value.requires_grad());
+    EXPECT_TRUE(each.value.data().is_meta());
+    EXPECT_TRUE(each.value.requires_grad());
   }
   materialize(model, 3);
   for (const NamedParameter& each : named_parameters(model)) {
-    EXPECT_FALSE(each.parameter.value.data().is_meta());
-    EXPECT_EQ(each.parameter.value.dtype(), DType::f32);
+    EXPECT_FALSE(each.value.data().is_meta());
+    EXPECT_EQ(each.value.dtype(), DType::f32);
   }
 }
 
@@ -75,7 +75,7 @@ TEST(Module, InitialValuesAreThoseOfTheName) {
   const Tensor expected = Tensor::empty({16}, DType::f64);
   fill_initial(InitSpec::normal(0.02), 3, "layers.0.weight", 0, expected);
   EXPECT_TRUE(std::equal(expected.span<double>().begin(), expected.span<double>().end(),
-                         weight.parameter.value.data().span<double>().begin()));
+                         weight.value.data().span<double>().begin()));
 }
 
 TEST(Module, MaterializeRoundsToTheTypeAskedFor) {
@@ -83,8 +83,8 @@ TEST(Module, MaterializeRoundsToTheTypeAskedFor) {
   const TwoLayers wide;
   materialize(narrow, 3, DType::bf16);
   materialize(wide, 3);
-  const Tensor rounded = to_dtype(named_parameters(wide)[1].parameter.value.data(), DType::bf16);
-  const Tensor found = named_parameters(narrow)[1].parameter.value.data();
+  const Tensor rounded = to_dtype(named_parameters(wide)[1].value.data(), DType::bf16);
+  const Tensor found = named_parameters(narrow)[1].value.data();
   ASSERT_EQ(found.dtype(), DType::bf16);
   EXPECT_TRUE(std::equal(found.raw(), found.raw() + found.nbytes(), rounded.raw()));
 }
@@ -119,7 +119,7 @@ TEST(Module, TiedWeightsReceiveBothGradients) {
   const Variable x(Tensor::zeros({2, 4}, DType::f64));
   x.data().span<double>()[1] = 1.0;
   autograd::backward(model(x));
-  const Tensor both = named_parameters(model)[1].parameter.value.grad();
+  const Tensor both = named_parameters(model)[1].value.grad();
   ASSERT_TRUE(both.defined());
   EXPECT_EQ(both.shape(), (Shape{4, 4}));
 }

@@ -18,8 +18,8 @@ TEST(QuantisedParameters, AreNamedInOrderAndNeverWantAGradient) {
   std::vector<std::string> names;
   for (const NamedParameter& each : named_parameters(layer)) {
     names.push_back(each.name);
-    EXPECT_TRUE(each.parameter.value.data().is_meta());
-    EXPECT_EQ(each.parameter.value.requires_grad(), each.name != "payload");
+    EXPECT_TRUE(each.value.data().is_meta());
+    EXPECT_EQ(each.value.requires_grad(), each.name != "payload");
   }
   EXPECT_THAT(names, ElementsAre("payload", "scales", "bias"));
   Variable payload = layer.parameters()[0].second.value;
@@ -33,12 +33,12 @@ TEST(QuantisedParameters, StartAsZerosOfTheirOwnType) {
     const QuantisedLinear layer(8, 2);
     materialize(layer, 5, dtype);
     const auto parameters = named_parameters(layer);
-    const Tensor payload = parameters[0].parameter.value.data();
+    const Tensor payload = parameters[0].value.data();
     EXPECT_EQ(payload.dtype(), DType::u8);
     EXPECT_THAT(
         std::vector<int>(payload.span<std::uint8_t>().begin(), payload.span<std::uint8_t>().end()),
         testing::Each(0));
-    EXPECT_EQ(parameters[1].parameter.value.dtype(), dtype);
+    EXPECT_EQ(parameters[1].value.dtype(), dtype);
   }
 }
 

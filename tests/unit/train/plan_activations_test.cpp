@@ -48,7 +48,7 @@ std::size_t measured_peak(const ActivationInput& input) {
   step(net, 1, 1);  // makes the gradients
   std::size_t gradients = 0;
   for (const nn::NamedParameter& parameter : nn::named_parameters(net)) {
-    gradients += static_cast<std::size_t>(parameter.parameter.value.shape().numel()) * 4;
+    gradients += static_cast<std::size_t>(parameter.value.shape().numel()) * 4;
   }
   const std::size_t tables = static_cast<std::size_t>(input.model.resolved_head_dim()) * 4;
   EXPECT_EQ(memory_stats().live_bytes - before, gradients + tables);

@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "sherd/dtensor/placement.hpp"
 #include "sherd/tensor/shape.hpp"
 #include "sherd/tensor/tensor.hpp"
 
 namespace sherd {
-
-/// Who else holds the elements a rank holds: nobody, one rank on every node, every rank.
-enum class Holders : std::uint8_t { one, per_node, all };
 
 /// The part of one parameter inside a shard.
 struct ShardSegment {
@@ -20,7 +18,7 @@ struct ShardSegment {
   std::int64_t parameter_begin = 0;  ///< first element, counted in the parameter
   std::int64_t shard_begin = 0;      ///< first element, counted in the shard
   std::int64_t count = 0;            ///< zero is legal: the parameter has nothing here
-  Holders holders = Holders::one;
+  dtensor::Placement placement = dtensor::Placement::sharded;
   std::vector<std::string> aliases;
 };
 

@@ -1,4 +1,5 @@
-#include "fsdp/issued.hpp"
+// What a rank issues, by number; and the error that ends ranks which have gone different ways.
+#include "fsdp/issue_history.hpp"
 
 #include <chrono>
 #include <string>
@@ -9,7 +10,7 @@
 namespace sherd::fsdp {
 namespace {
 
-/// In the order Issued counts in: what concerns the whole model, then two a group.
+/// In the order IssueHistory numbers them: what concerns the whole model, then two a group.
 std::vector<std::string> labels_of(const GroupSet& set) {
   std::vector<std::string> labels{"backward", "clip_grad_norm", "update"};
   for (std::size_t g = 0; g < set.groups.size(); ++g) {
@@ -21,10 +22,10 @@ std::vector<std::string> labels_of(const GroupSet& set) {
 
 }  // namespace
 
-Issued::Issued(comm::Communicator& world, const GroupSet& set, std::vector<int> numbers)
+IssueHistory::IssueHistory(comm::Communicator& world, const GroupSet& set, std::vector<int> numbers)
     : log_(comm::make_issue_log(world, labels_of(set), std::move(numbers))) {}
 
-void Issued::explain(comm::Communicator& world) {
+void IssueHistory::explain(comm::Communicator& world) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::seconds(2);
   log_->check();

@@ -1,8 +1,9 @@
+// A plan in the terms a person reads: the collectives of a step and the slots groups take turns in.
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "fsdp/planning.hpp"
+#include "fsdp/describe_plan.hpp"
 #include "sherd/fsdp/sharding_plan.hpp"
 
 namespace sherd::fsdp {
@@ -29,7 +30,9 @@ class CollectiveLister {
   }
 
  private:
-  std::int64_t forward_gathers() const { return plan_.reshard_after_backward ? micro_batches_ : 1; }
+  std::int64_t forward_gathers() const {
+    return plan_.options.reshard_after_backward ? micro_batches_ : 1;
+  }
   /// What is kept after forward is there; so is the last group of forward.
   std::int64_t backward_gathers(std::size_t group) const {
     const bool kept = plan_.keep[group] || group + 1 == set_.groups.size();
@@ -63,7 +66,8 @@ class CollectiveLister {
   }
 
   void reductions(std::size_t group) {
-    const bool once = plan_.cut == Level::whole || plan_.accumulation == Accumulation::no_sync;
+    const bool once =
+        plan_.cut == Level::whole || plan_.options.accumulation == Accumulation::no_sync;
     for (const std::size_t b : set_.groups[group].buffers) {
       if (set_.buffers[b].trainable && plan_.ranks() > 1) {
         const std::int64_t inside = once ? 1 : micro_batches_;
@@ -75,8 +79,8 @@ class CollectiveLister {
   void reduce(std::size_t b, std::int64_t inside, std::int64_t across) {
     const std::int64_t piece = set_.buffers[b].layout.piece_numel();
     const std::int64_t block = piece * plan_.nodes;
-    const DType near = plan_.policy.reduce();
-    const DType far = plan_.cut == Level::whole ? near : plan_.policy.cross_reduce();
+    const DType near = plan_.policy().reduce();
+    const DType far = plan_.cut == Level::whole ? near : plan_.policy().cross_reduce();
     if (plan_.cut == Level::whole && plan_.nodes == 1) {
       add(Phase::backward, LinkLevel::node, Collective::all_reduce, b, near,
           set_.buffers[b].numel(), inside);
@@ -138,9 +142,9 @@ std::vector<PlannedSlot> list_slots(const GroupSet& set, const StatePlan& plan) 
     std::vector<std::size_t> across;
     for (const std::int64_t numel : gradient_slot_numel(set, plan.reduction_ring)) {
       const auto elements = static_cast<std::size_t>(numel);
-      whole.push_back(elements * size_of(plan.policy.master_dtype));
+      whole.push_back(elements * size_of(plan.policy().master_dtype));
       across.push_back(elements / static_cast<std::size_t>(plan.local_size) *
-                       size_of(plan.policy.cross_reduce()));
+                       size_of(plan.policy().cross_reduce()));
     }
     add_ring(slots, "reduction", set, plan.reduction_ring, whole, false);
     if (plan.nodes > 1) {
@@ -175,8 +179,8 @@ ShardingPlan describe_plan(const GroupSet& set, const StatePlan& plan, int optim
 ShardingPlan plan_sharding(nn::Module& module, const FullyShardOptions& options,
                            const PlanInput& input) {
   const GroupSet set = make_groups(module, options, input.nodes * input.local_size);
-  const StatePlan plan =
-      make_state_plan(set, options, input.nodes, input.local_size, input.shared_memory);
+  const StatePlan plan = make_state_plan(set, options, input.nodes, input.local_size,
+                                         input.shared_memory, MemoryKind::host);
   return describe_plan(set, plan, input.optimizer_slots, input.micro_batches);
 }
 

@@ -1,3 +1,4 @@
+// Sums over what reports list: bytes by kind, traffic by level.
 #include "sherd/fsdp/memory_report.hpp"
 
 namespace sherd::fsdp {

@@ -11,10 +11,10 @@ namespace sherd::fsdp {
 
 /// What this rank has done that all ranks must do alike, so that ranks that went different ways are
 /// found out: while one waits for the other, and when a step's global values are exchanged.
-class Issued {
+class IssueHistory {
  public:
   /// Collective. `numbers`: what messages call each rank of `world`.
-  Issued(comm::Communicator& world, const GroupSet& set, std::vector<int> numbers);
+  IssueHistory(comm::Communicator& world, const GroupSet& set, std::vector<int> numbers);
 
   void backward() noexcept { log_->add(0); }
   /// Where all ranks wait for each other: one that does more or fewer micro-batches is found out.
