@@ -5,7 +5,6 @@
 
 #include <chrono>
 
-#include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/crash_point.hpp"
 #include "io/file_ops.hpp"
@@ -16,6 +15,7 @@
 #include "io/scratch_file.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/comm/agree.hpp"
 
 namespace sherd::io {
 namespace {
@@ -161,7 +161,7 @@ struct Checkpointer::Impl {
   mesh::DeviceMesh mesh;
   std::unique_ptr<comm::Communicator> world;
   std::unique_ptr<comm::Communicator> node;  // null in a mesh made by hand
-  Ranks ranks;
+  comm::Ranks ranks;
   Saver saver;
 };
 

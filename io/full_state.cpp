@@ -7,7 +7,6 @@
 #include <chrono>
 #include <vector>
 
-#include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/file_ops.hpp"
 #include "io/host_state.hpp"
@@ -16,6 +15,7 @@
 #include "io/whole_file.hpp"
 #include "io/whole_load.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/comm/agree.hpp"
 
 namespace sherd::io {
 namespace {
@@ -42,7 +42,7 @@ std::string texts_of(const dtensor::StateDict& state) {
   return all;
 }
 
-void agree(const Ranks& ranks, const dtensor::StateDict& state, const fs_std::path& file) {
+void agree(const comm::Ranks& ranks, const dtensor::StateDict& state, const fs_std::path& file) {
   all_or_none(ranks, [&] { check_state(state); });
   validate(same_on_all(ranks, file.string()),
            fmt::format("the ranks name different files (here '{}')", file.string()));
@@ -116,7 +116,7 @@ void write_parts(const fs_std::path& path, const WholeFile& whole, const StateLa
   file.sync();
 }
 
-fs_std::path temporary_name(const Ranks& ranks, const fs_std::path& file) {
+fs_std::path temporary_name(const comm::Ranks& ranks, const fs_std::path& file) {
   std::string uuid = make_uuid();
   broadcast_text(ranks, uuid);
   fs_std::path temporary = file;
@@ -128,7 +128,7 @@ fs_std::path temporary_name(const Ranks& ranks, const fs_std::path& file) {
 
 void save_full_state(comm::MeshComms& comms, const dtensor::StateDict& state,
                      const fs_std::path& file, const FullStateOptions& options) {
-  const Ranks ranks{comms.world.get(), &comms.mesh};
+  const comm::Ranks ranks{comms.world.get(), &comms.mesh};
   const dtensor::StateDict wanted = on_host(selected(state, options.select));
   agree(ranks, wanted, file);
   const StateLayout layout = gather_layout(*ranks.world, *ranks.mesh, wanted);
@@ -164,7 +164,7 @@ void save_full_state(comm::MeshComms& comms, const dtensor::StateDict& state,
 LoadReport load_full_state(comm::MeshComms& comms, const fs_std::path& file,
                            dtensor::StateDict& state, const LoadOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  const Ranks ranks{comms.world.get(), &comms.mesh};
+  const comm::Ranks ranks{comms.world.get(), &comms.mesh};
   agree(ranks, selected(state, options.select), file);
   HostCopies copies(state);
   std::string listing;

@@ -25,7 +25,7 @@ std::vector<std::string> absent_entries(const std::set<std::string>& stored,
 }
 
 /// Whether entries are taken from a checkpoint of another number of ranks, by those that have some.
-bool takes_entries(const Manifest& manifest, const Ranks& ranks, PerRank policy,
+bool takes_entries(const Manifest& manifest, const comm::Ranks& ranks, PerRank policy,
                    const std::filesystem::path& folder, LoadReport& report) {
   const int saved = manifest.world_size;
   const std::string counts = fmt::format("saved by {} ranks, loaded by {}", saved, ranks.size());
@@ -52,7 +52,7 @@ bool takes_entries(const Manifest& manifest, const Ranks& ranks, PerRank policy,
 
 }  // namespace
 
-std::vector<const BlobRecord*> choose_blobs(const Manifest& manifest, const Ranks& ranks,
+std::vector<const BlobRecord*> choose_blobs(const Manifest& manifest, const comm::Ranks& ranks,
                                             const dtensor::StateDict& state,
                                             const LoadOptions& options,
                                             const std::filesystem::path& folder,

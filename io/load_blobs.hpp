@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "io/agreement.hpp"
 #include "io/checkpoint_files.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/dtensor/state_dict.hpp"
 #include "sherd/io/load_options.hpp"
 
@@ -17,7 +17,7 @@ namespace sherd::io {
 /// saved them. Notes (the same on all ranks) go to the report. Throws ConfigError on all ranks when
 /// that is refused or, if strict, when an entry of the state is not there. Local.
 [[nodiscard]] std::vector<const BlobRecord*> choose_blobs(
-    const Manifest& manifest, const Ranks& ranks, const dtensor::StateDict& state,
+    const Manifest& manifest, const comm::Ranks& ranks, const dtensor::StateDict& state,
     const LoadOptions& options, const std::filesystem::path& folder, LoadReport& report);
 
 /// Their contents by key. Throws DamagedError when `verify` and a digest differs. Local.

@@ -19,7 +19,7 @@ namespace sherd::io {
 namespace {
 
 /// The first rank's damage, or a hard error on all ranks.
-std::optional<std::string> run_until_damaged(const Ranks& ranks,
+std::optional<std::string> run_until_damaged(const comm::Ranks& ranks,
                                              const std::function<void()>& body) {
   std::optional<std::string> damage;
   all_or_none(ranks, [&] {
@@ -199,7 +199,7 @@ class Load {
 
 }  // namespace
 
-void agree_on_load(const Ranks& ranks, const dtensor::StateDict& state,
+void agree_on_load(const comm::Ranks& ranks, const dtensor::StateDict& state,
                    const LoadOptions& options) {
   expect(same_on_all(ranks, fmt::format("{} {} {} {} {}", options.strict, options.allow_cast,
                                         static_cast<int>(options.per_rank), options.verify,

@@ -4,20 +4,21 @@
 #include <optional>
 #include <string>
 
-#include "io/agreement.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/io/checkpointer.hpp"
 
 namespace sherd::io {
 
 /// Who loads together.
 struct LoadRanks {
-  Ranks all;
+  comm::Ranks all;
   /// This rank's node, ranks numbered by local index; null: nothing is read for each other.
   comm::Communicator* node = nullptr;
 };
 
 /// Collective. Throws ArgumentError on all ranks when they want different things.
-void agree_on_load(const Ranks& ranks, const dtensor::StateDict& state, const LoadOptions& options);
+void agree_on_load(const comm::Ranks& ranks, const dtensor::StateDict& state,
+                   const LoadOptions& options);
 
 /// Collective. Loads one committed step folder into `state`. Returns what is damaged about it (the
 /// same text on all ranks; tensors may be overwritten in part then), nullopt when all is well and

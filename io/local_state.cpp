@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/file_ops.hpp"
 #include "io/host_state.hpp"
@@ -12,6 +11,7 @@
 #include "io/safetensors_header.hpp"
 #include "io/state_layout.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/io/full_state.hpp"
 
 /// A rank's own part as a safetensors file: its elements under the tensors' keys, per_rank entries
@@ -43,7 +43,7 @@ Json part_of(const dtensor::ShardSpec& spec) {
   return json;
 }
 
-Json parts_of(const Ranks& ranks, const dtensor::StateDict& state) {
+Json parts_of(const comm::Ranks& ranks, const dtensor::StateDict& state) {
   Json tensors = Json::object();
   for (const auto& [key, tensor] : state.tensors) {
     tensors[key] = part_of(tensor.spec);
@@ -193,7 +193,7 @@ void read_file(const fs_std::path& path, const LocalFile& file, dtensor::StateDi
 
 void save_local_state(comm::MeshComms& comms, const dtensor::StateDict& given,
                       const fs_std::path& folder) {
-  const Ranks ranks{comms.world.get(), &comms.mesh};
+  const comm::Ranks ranks{comms.world.get(), &comms.mesh};
   const dtensor::StateDict state = on_host(given);
   std::string uuid = make_uuid();
   broadcast_text(ranks, uuid);
@@ -218,7 +218,7 @@ void save_local_state(comm::MeshComms& comms, const dtensor::StateDict& given,
 
 void load_local_state(comm::MeshComms& comms, const fs_std::path& folder,
                       dtensor::StateDict& state) {
-  const Ranks ranks{comms.world.get(), &comms.mesh};
+  const comm::Ranks ranks{comms.world.get(), &comms.mesh};
   const fs_std::path path = file_of(folder, ranks.rank());
   LocalFile file;
   all_or_none(ranks, [&] {

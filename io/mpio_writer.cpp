@@ -10,7 +10,7 @@
 
 namespace sherd::io {
 
-MpioWriter::MpioWriter(const Ranks& ranks, Layout layout)
+MpioWriter::MpioWriter(const comm::Ranks& ranks, Layout layout)
     : ranks_(ranks),
       files_(layout, *ranks.mesh),
       comm_(comm::split_mpi_comm(*ranks.world, files_.of(ranks.rank()))) {

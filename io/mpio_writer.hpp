@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "io/agreement.hpp"
 #include "io/save_plan.hpp"
 #include "io/shard_files.hpp"
 #include "io/stage_sources.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/comm/mpi_interop.hpp"
 
 namespace sherd::io {
@@ -16,14 +16,14 @@ class MpioWriter {
  public:
   /// Collective; one communicator for each shard file's ranks. Throws ConfigError on all ranks when
   /// they do not talk over MPI.
-  MpioWriter(const Ranks& ranks, Layout layout);
+  MpioWriter(const comm::Ranks& ranks, Layout layout);
 
   /// Collective, blocking; the file is there, with its structure. Throws IoError on all ranks.
   void write(const std::filesystem::path& file, const SavePlan& plan,
              const StageSources& sources) const;
 
  private:
-  const Ranks& ranks_;
+  const comm::Ranks& ranks_;
   ShardFiles files_;
   comm::OwnedMpiComm comm_;
 };

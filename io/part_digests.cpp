@@ -30,7 +30,7 @@ std::optional<std::uint32_t> join(const LoadItem& item, std::span<const dtensor:
 
 }  // namespace
 
-std::optional<std::string> DigestTable::find_problem(const Ranks& ranks,
+std::optional<std::string> DigestTable::find_problem(const comm::Ranks& ranks,
                                                      std::span<const LoadItem> items,
                                                      const Manifest& manifest) const {
   std::vector<std::int64_t> highest = mine_;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "io/agreement.hpp"
 #include "io/read_chunks.hpp"
+#include "sherd/comm/agree.hpp"
 
 namespace sherd::io {
 
@@ -22,7 +22,7 @@ class DigestTable {
 
   /// Collective. The first piece on whose fragments readers differ, or that differs from its
   /// digest: the same on all ranks.
-  [[nodiscard]] std::optional<std::string> find_problem(const Ranks& ranks,
+  [[nodiscard]] std::optional<std::string> find_problem(const comm::Ranks& ranks,
                                                         std::span<const LoadItem> items,
                                                         const Manifest& manifest) const;
 

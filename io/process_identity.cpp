@@ -6,13 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-namespace sherd::io {
+#include "sherd/base/host_name.hpp"
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
+namespace sherd::io {
 
 std::int64_t process_start(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");

@@ -8,6 +8,8 @@
 #include "io/meta_fields.hpp"
 #include "io/process_identity.hpp"
 
+#include "sherd/base/host_name.hpp"
+
 namespace sherd::io {
 namespace {
 
@@ -29,7 +31,7 @@ class PlacementTable {
     numbers_[at] = static_cast<std::int64_t>(built.file.bytes);
     numbers_[at + 1] = built.file.structure_crc32c;
   }
-  void share(const Ranks& ranks) { max_over_ranks(ranks, numbers_); }
+  void share(const comm::Ranks& ranks) { max_over_ranks(ranks, numbers_); }
 
   std::uint64_t offset(int rank, std::size_t item) const {
     return static_cast<std::uint64_t>(numbers_[index(rank, item)]) / 2;
@@ -153,7 +155,7 @@ class ManifestBuilder {
 };
 
 /// What this rank builds with HDF5: index.h5 on rank 0, the shard file where it leads one.
-void build_files(const Ranks& ranks, const PlanOptions& options, const ShardFiles& files,
+void build_files(const comm::Ranks& ranks, const PlanOptions& options, const ShardFiles& files,
                  const dtensor::StateDict& state, SavePlan& plan, PlacementTable& table) {
   const std::string scratch = ".template-" + make_uuid();
   const int file = files.of(ranks.rank());
@@ -177,7 +179,7 @@ void build_files(const Ranks& ranks, const PlanOptions& options, const ShardFile
 
 }  // namespace
 
-std::shared_ptr<const SavePlan> make_save_plan(const Ranks& ranks, const PlanOptions& options,
+std::shared_ptr<const SavePlan> make_save_plan(const comm::Ranks& ranks, const PlanOptions& options,
                                                const dtensor::StateDict& state) {
   auto plan = std::make_shared<SavePlan>();
   const ShardFiles files(options.layout, *ranks.mesh);

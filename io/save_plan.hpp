@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
-#include "io/agreement.hpp"
 #include "io/index_template.hpp"
 #include "io/manifest.hpp"
 #include "io/shard_files.hpp"
 #include "io/shard_template.hpp"
 #include "io/staging.hpp"
 #include "io/state_layout.hpp"
+#include "sherd/comm/agree.hpp"
 
 namespace sherd::io {
 
@@ -34,7 +34,7 @@ struct PlanOptions {
 
 /// Collective. The only place that calls HDF5. Throws on all ranks: ArgumentError (ranges),
 /// IoError.
-[[nodiscard]] std::shared_ptr<const SavePlan> make_save_plan(const Ranks& ranks,
+[[nodiscard]] std::shared_ptr<const SavePlan> make_save_plan(const comm::Ranks& ranks,
                                                              const PlanOptions& options,
                                                              const dtensor::StateDict& state);
 

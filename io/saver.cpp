@@ -89,7 +89,8 @@ struct Saver::Consensus {
   bool equal(Field field) const { return values[field] == -values[count + field]; }
 };
 
-Saver::Saver(const Ranks& ranks, const CheckpointerOptions& options, std::shared_ptr<FileSystem> fs)
+Saver::Saver(const comm::Ranks& ranks, const CheckpointerOptions& options,
+             std::shared_ptr<FileSystem> fs)
     : ranks_(ranks), options_(options), fs_(std::move(fs)) {
   all_or_none(ranks_, [&] { backend_ = choose_backend(options_.backend, *fs_); });
   if (backend_ == WriteBackend::mpio) {
@@ -163,8 +164,8 @@ Saver::Consensus Saver::consult(std::int64_t step, const dtensor::StateDict& sta
   consensus.set(Consensus::undelivered, last_ != nullptr && last_->has_undelivered());
   consensus.set(Consensus::changed, plan_signature(state) != signature_);
   consensus.set(Consensus::step, step);
-  consensus.set(Consensus::names, text_hash(shared_signature(state)));
-  consensus.set(Consensus::common, text_hash(joined(state.common)));
+  consensus.set(Consensus::names, comm::text_hash(shared_signature(state)));
+  consensus.set(Consensus::common, comm::text_hash(joined(state.common)));
   max_over_ranks(ranks_, consensus.values);
   if (consensus.any(Consensus::invalid)) {
     all_or_none(ranks_, [&] {

@@ -6,12 +6,12 @@
 #include <string>
 #include <thread>
 
-#include "io/agreement.hpp"
 #include "io/mpio_writer.hpp"
 #include "io/save_job.hpp"
 #include "io/save_plan.hpp"
 #include "io/save_ticket.hpp"
 #include "io/staging_ring.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/io/checkpointer.hpp"
 
 namespace sherd::io {
@@ -19,7 +19,8 @@ namespace sherd::io {
 /// The saving half of a Checkpointer: one save in flight, its thread, its staging memory.
 class Saver {
  public:
-  Saver(const Ranks& ranks, const CheckpointerOptions& options, std::shared_ptr<FileSystem> fs);
+  Saver(const comm::Ranks& ranks, const CheckpointerOptions& options,
+        std::shared_ptr<FileSystem> fs);
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
@@ -42,7 +43,7 @@ class Saver {
   void launch(SaveJob::Settings settings, const dtensor::StateDict& state);
   void write_now(SaveJob& job);
 
-  const Ranks& ranks_;
+  const comm::Ranks& ranks_;
   const CheckpointerOptions& options_;
   std::shared_ptr<FileSystem> fs_;
   std::string signature_;  ///< of the state the plan was made for

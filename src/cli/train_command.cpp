@@ -2,8 +2,8 @@
 
 #include "cli/commands.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/runtime/findings.hpp"
-#include "sherd/train/agreement.hpp"
 #include "sherd/train/config.hpp"
 #include "sherd/train/system_info.hpp"
 #include "sherd/train/trainer.hpp"
@@ -30,7 +30,8 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
   const auto node = static_cast<std::size_t>(topology.node);
   const train::LaunchShape launch{topology.size, topology.ranks_per_node.at(node)};
   train::TrainConfig config;
-  train::agree(world, [&] { config = load_config(request.config, request.overrides, launch); });
+  comm::all_or_config_error(
+      world, [&] { config = load_config(request.config, request.overrides, launch); });
   runtime::refuse_errors(topology, config.fsdp_config.device == "cuda");
   if (request.dry_run) {
     for (const std::string& notice : config.notices) {

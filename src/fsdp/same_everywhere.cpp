@@ -6,26 +6,18 @@
 #include <algorithm>
 
 #include "sherd/base/check.hpp"
+#include "sherd/base/fnv1a.hpp"
+#include "sherd/comm/agree.hpp"
 
 namespace sherd::fsdp {
 namespace {
 
 std::uint64_t hash_of(const std::vector<std::string>& lines) {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
+  std::uint64_t hash = kFnv1aStart;
   for (const std::string& line : lines) {
-    for (const char c : line + "\n") {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-    }
+    hash = fnv1a("\n", fnv1a(line, hash));
   }
   return hash;
-}
-
-std::string broadcast_text(comm::Communicator& world, std::string text, int root) {
-  auto length = static_cast<std::int64_t>(text.size());
-  world.broadcast(&length, 1, DType::i64, root).wait();
-  text.resize(static_cast<std::size_t>(length));
-  world.broadcast(text.data(), text.size(), DType::u8, root).wait();
-  return text;
 }
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -103,9 +95,10 @@ void require_same_everywhere(comm::Communicator& world, const mesh::DeviceMesh& 
     return;
   }
   const auto rank = static_cast<int>(odd - all.begin());
-  const std::string root = broadcast_text(world, fmt::format("{}\n", fmt::join(lines, "\n")), 0);
-  const std::string difference =
-      broadcast_text(world, first_difference(lines, split_lines(root), mesh.owner(0)), rank);
+  std::string root = fmt::format("{}\n", fmt::join(lines, "\n"));
+  comm::broadcast_text(world, root, 0);
+  std::string difference = first_difference(lines, split_lines(root), mesh.owner(0));
+  comm::broadcast_text(world, difference, rank);
   throw ConfigError(fmt::format(
       "fully_shard: rank {} {} (all ranks must shard the same module with the same options). Try: "
       "build the module from the configuration alone, not from the rank",

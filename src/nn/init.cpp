@@ -6,6 +6,7 @@
 
 #include "nn/philox.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/base/fnv1a.hpp"
 
 namespace sherd::nn {
 namespace {
@@ -21,11 +22,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {  // the finalizer of spl
 
 /// One stream of random numbers for each (seed, name).
 Key stream_key(std::uint64_t seed, std::string_view name) noexcept {
-  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  }
-  const std::uint64_t key = mix(mix(seed + 0x9E3779B97F4A7C15U) ^ hash);
+  const std::uint64_t key = mix(mix(seed + 0x9E3779B97F4A7C15U) ^ fnv1a(name));
   return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
 }
 

@@ -8,9 +8,9 @@
 
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/comm/timeout.hpp"
 #include "sherd/io/inspect.hpp"
-#include "sherd/train/agreement.hpp"
 #include "sherd/train/hf_weights.hpp"
 #include "train/trainer_options.hpp"
 #include "train/training_device.hpp"
@@ -32,11 +32,12 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const TrainConfig& config)
       config_(config),
       comms_(comm::make_mesh_comms(config.fsdp_config.comm_backend,
                                    config.fsdp_config.comm_progress)) {
-  agree(world(), [&] { device_ = open_training_device(config_.fsdp_config, runtime_.topology()); });
+  comm::all_or_config_error(
+      world(), [&] { device_ = open_training_device(config_.fsdp_config, runtime_.topology()); });
   on_device_.emplace(device_);
   write_config();
-  agree(world(), [&] { open_data(); });
-  agree(world(), [&] { refuse_to_overwrite(); });
+  comm::all_or_config_error(world(), [&] { open_data(); });
+  comm::all_or_config_error(world(), [&] { refuse_to_overwrite(); });
   make_sharded_model();
   optimizer_ = make_optimizer(config_.optimizer, model_->parameters());
   if (config_.fsdp_config.fp16) {
@@ -69,7 +70,7 @@ void TrainingRun::say(const std::string& text) {
 }
 
 void TrainingRun::write_config() {
-  agree(world(), [&] {
+  comm::all_or_config_error(world(), [&] {
     if (runtime_.rank() != 0) {
       return;
     }
@@ -97,7 +98,7 @@ void TrainingRun::open_data() {
 void TrainingRun::make_sharded_model() {
   fsdp::FullyShardOptions options = fsdp_options(config_);
   std::optional<HfWeights> weights;
-  agree(world(), [&] {
+  comm::all_or_config_error(world(), [&] {
     if (!config_.model.init_from.empty()) {
       weights.emplace(config_.model.init_from, config_.model.llama);
     }
@@ -171,7 +172,7 @@ void TrainingRun::open_outputs() {
   state_.common["data"] = data_->manifest();
   memory_ = model_->memory();
   memory_.optimizer_state = optimizer_->state_bytes();
-  agree(world(), [&] {
+  comm::all_or_config_error(world(), [&] {
     if (runtime_.rank() == 0) {
       metrics_.emplace(config_.logging.directory / "metrics.jsonl", step_ + 1);
       ConsoleOptions options = console_options_for_stdout();

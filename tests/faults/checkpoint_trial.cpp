@@ -169,7 +169,7 @@ class Trial {
   }
 
   sherd::comm::MeshComms& comms_;
-  io::Ranks ranks_;
+  sherd::comm::Ranks ranks_;
   bool leave_;
   bool threads_;
   io::Checkpointer checkpointer_;
@@ -187,7 +187,7 @@ void print_places() {
   }
 }
 
-void learn_processes(const io::Ranks& ranks, bool kill_all) {
+void learn_processes(const sherd::comm::Ranks& ranks, bool kill_all) {
   std::vector<std::int64_t> pids(static_cast<std::size_t>(ranks.size()), 0);
   pids[static_cast<std::size_t>(ranks.rank())] = ::getpid();
   io::max_over_ranks(ranks, pids);

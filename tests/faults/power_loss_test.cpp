@@ -81,7 +81,7 @@ class PowerLoss : public ::testing::Test {
     std::optional<Save> found;
     std::string error;
     io::test::on_ranks(1, ranks, [&](comm::MeshComms& comms) {
-      const io::Ranks world{comms.world.get(), &comms.mesh};
+      const comm::Ranks world{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = trial_state(world);
       try {
         io::Checkpointer checkpointer(comms, {.directory = folder});

@@ -54,7 +54,7 @@ class SystemCalls : public ::testing::TestWithParam<Case> {
     std::atomic<int> failed{0};
     std::atomic<int> unclear{0};
     on_ranks(1, kRanks, [&](comm::MeshComms& comms) {
-      const io::Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       io::Checkpointer checkpointer(comms, {.directory = folder(), .commit_timeout_seconds = 5});
       dtensor::StateDict state = trial_state(ranks);
       set_seed(state, 1);
@@ -81,7 +81,7 @@ class SystemCalls : public ::testing::TestWithParam<Case> {
   std::int64_t load(int ranks) const {
     std::atomic<std::int64_t> step{0};
     on_ranks(1, ranks, [&](comm::MeshComms& comms) {
-      const io::Ranks world{comms.world.get(), &comms.mesh};
+      const comm::Ranks world{comms.world.get(), &comms.mesh};
       io::Checkpointer checkpointer(comms, {.directory = folder()});
       dtensor::StateDict state = trial_state(world);
       const auto report = checkpointer.load_latest(state, io::test::kAnyRanks);

@@ -8,7 +8,7 @@
 /// The small state that fault tests save: its bytes follow from a seed, which it carries along.
 namespace sherd::faults {
 
-inline dtensor::StateDict trial_state(const io::Ranks& ranks) {
+inline dtensor::StateDict trial_state(const comm::Ranks& ranks) {
   using io::test::add_tensor;
   using io::test::Cut;
   dtensor::StateDict state;

@@ -16,7 +16,8 @@ struct BlockGrid {
   bool transposed = false;  ///< dimension 1 is cut by the outer mesh dimension
 };
 
-inline dtensor::Block block_of(const Shape& shape, const Ranks& ranks, const BlockGrid& grid) {
+inline dtensor::Block block_of(const Shape& shape, const comm::Ranks& ranks,
+                               const BlockGrid& grid) {
   const int columns = ranks.size() / grid.rows;
   std::array<dtensor::MeshDim, 2> mesh{
       dtensor::MeshDim{grid.rows, ranks.rank() / columns, grid.transposed ? 1 : 0},
@@ -24,8 +25,9 @@ inline dtensor::Block block_of(const Shape& shape, const Ranks& ranks, const Blo
   return dtensor::shard_block(shape, mesh);
 }
 
-inline void add_block_tensor(dtensor::StateDict& state, const Ranks& ranks, const std::string& key,
-                             const Shape& shape, DType dtype, const BlockGrid& grid) {
+inline void add_block_tensor(dtensor::StateDict& state, const comm::Ranks& ranks,
+                             const std::string& key, const Shape& shape, DType dtype,
+                             const BlockGrid& grid) {
   dtensor::DTensor tensor;
   tensor.spec.name = key.substr(key.find('.') + 1);
   tensor.spec.global_shape = shape;
@@ -37,7 +39,7 @@ inline void add_block_tensor(dtensor::StateDict& state, const Ranks& ranks, cons
 }
 
 /// A tensor that the rows of the grid cut and its columns hold alike.
-inline void add_repeated_blocks(dtensor::StateDict& state, const Ranks& ranks,
+inline void add_repeated_blocks(dtensor::StateDict& state, const comm::Ranks& ranks,
                                 const std::string& key, const Shape& shape, DType dtype,
                                 const BlockGrid& grid) {
   add_block_tensor(state, ranks, key, shape, dtype, grid);
@@ -101,7 +103,7 @@ inline void expect_filled_any(const dtensor::StateDict& state, std::uint64_t see
 
 /// Flat, replicated and block tensors together; a cube, blocks that several ranks hold, blocks
 /// without elements on some ranks.
-inline dtensor::StateDict make_mixed_state(const Ranks& ranks, const BlockGrid& grid) {
+inline dtensor::StateDict make_mixed_state(const comm::Ranks& ranks, const BlockGrid& grid) {
   dtensor::StateDict state;
   add_block_tensor(state, ranks, "field.cube", {5, 7, 3}, DType::f64, grid);
   add_block_tensor(state, ranks, "field.plane", {11, 13}, DType::bf16, grid);

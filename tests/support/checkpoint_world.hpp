@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string>
 
-#include "io/agreement.hpp"
 #include "io/checkpoint_folder.hpp"
+#include "sherd/comm/agree.hpp"
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/dtensor/flat_range.hpp"
 #include "sherd/dtensor/state_dict.hpp"
@@ -41,7 +41,7 @@ class SharedDirectory {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  Ranks ranks_;
+  comm::Ranks ranks_;
   std::filesystem::path path_;
 };
 
@@ -51,7 +51,7 @@ inline const LoadOptions kAnyRanks{.per_rank = PerRank::keep};
 /// How a test cuts its tensors over the ranks.
 enum class Cut { even, first_rank_only, last_is_empty, hybrid, replicated };
 
-inline dtensor::FlatRange cut_range(Cut cut, std::int64_t total, const Ranks& world) {
+inline dtensor::FlatRange cut_range(Cut cut, std::int64_t total, const comm::Ranks& world) {
   const int ranks = world.size();
   const int rank = world.rank();
   switch (cut) {
@@ -95,7 +95,7 @@ inline std::int64_t differing_bytes(const dtensor::DTensor& tensor, std::uint64_
   return count;
 }
 
-inline void add_tensor(dtensor::StateDict& state, const Ranks& ranks, const std::string& key,
+inline void add_tensor(dtensor::StateDict& state, const comm::Ranks& ranks, const std::string& key,
                        Shape shape, DType dtype, Cut cut) {
   const dtensor::FlatRange range = cut_range(cut, shape.numel(), ranks);
   dtensor::DTensor tensor;
@@ -113,7 +113,7 @@ inline void add_tensor(dtensor::StateDict& state, const Ranks& ranks, const std:
 
 /// Shapes that matter: matrices, a vector, more ranks than elements, one element, none, 3-D; each
 /// dtype.
-inline dtensor::StateDict make_state(const Ranks& ranks, Cut cut) {
+inline dtensor::StateDict make_state(const comm::Ranks& ranks, Cut cut) {
   dtensor::StateDict state;
   add_tensor(state, ranks, "model.layers.0.attention.wq.weight", {37, 19}, DType::f32, cut);
   add_tensor(state, ranks, "model.layers.0.mlp.weight", {64, 2048}, DType::bf16, cut);

@@ -31,7 +31,8 @@ inline constexpr std::array kAllCuts = {AnyCut::even,          AnyCut::first_ran
                                         AnyCut::columns,       AnyCut::grid,
                                         AnyCut::node_columns,  AnyCut::whole_blocks};
 
-inline std::vector<dtensor::MeshDim> mesh_dims(AnyCut cut, const Shape& shape, const Ranks& ranks) {
+inline std::vector<dtensor::MeshDim> mesh_dims(AnyCut cut, const Shape& shape,
+                                               const comm::Ranks& ranks) {
   const mesh::MeshCoord at = ranks.mesh->coord(ranks.rank());
   const int last = static_cast<int>(shape.extents().size()) - 1;
   const int nodes = ranks.mesh->nodes();
@@ -64,8 +65,8 @@ inline dtensor::Placement placement_of_cut(AnyCut cut) {
 }
 
 /// A scalar has no dimension to cut: it is cut evenly instead.
-inline dtensor::DTensor cut_tensor(const Ranks& ranks, std::string name, Shape shape, DType dtype,
-                                   AnyCut cut) {
+inline dtensor::DTensor cut_tensor(const comm::Ranks& ranks, std::string name, Shape shape,
+                                   DType dtype, AnyCut cut) {
   dtensor::DTensor tensor;
   tensor.spec.name = std::move(name);
   tensor.spec.global_shape = std::move(shape);

@@ -10,17 +10,15 @@
 #include "comm/mpi/mpi_communicator.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/fnv1a.hpp"
 
 namespace sherd::comm {
 namespace {
 
 std::uint64_t hash_of(const std::vector<std::string>& labels) {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  std::uint64_t hash = kFnv1aStart;
   for (const std::string& label : labels) {
-    for (const char letter : label) {
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ULL;
-    }
-    hash = (hash ^ 0xFFU) * 0x100000001B3ULL;  // no byte of UTF-8: where a label ends counts
+    hash = fnv1a(fnv1a(label, hash), 0xFFU);  // no byte of UTF-8: where a label ends counts
   }
   return hash;
 }

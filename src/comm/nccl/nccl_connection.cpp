@@ -9,6 +9,7 @@
 
 #include "comm/nccl/network_interfaces.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/host_name.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/timeout.hpp"
 

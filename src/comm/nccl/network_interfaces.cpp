@@ -34,9 +34,4 @@ std::string network_interfaces() {
   return found.empty() ? "none but loopback" : fmt::format("{}", fmt::join(found, ", "));
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
-
 }  // namespace sherd::comm

@@ -44,7 +44,7 @@ class Faults : public ::testing::Test {
   }
 
   comm::MeshComms comms_ = comm::make_mesh_comms();
-  Ranks ranks_{comms_.world.get(), &comms_.mesh};
+  comm::Ranks ranks_{comms_.world.get(), &comms_.mesh};
   SharedDirectory directory_{comms_};
   std::shared_ptr<FaultFileSystem> faults_ = std::make_shared<FaultFileSystem>();
 };

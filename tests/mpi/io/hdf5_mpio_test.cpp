@@ -30,7 +30,7 @@ std::uint64_t make_file(const std::filesystem::path& path) {
 
 TEST(Hdf5Mpio, SlicesOfAnySizeMakeUpTheDataset) {
   comm::MeshComms comms = comm::make_mesh_comms();
-  const Ranks ranks{comms.world.get(), &comms.mesh};
+  const comm::Ranks ranks{comms.world.get(), &comms.mesh};
   const SharedDirectory directory(comms);
   const auto path = directory.path() / "sliced.h5";
   const comm::OwnedMpiComm all = comm::split_mpi_comm(*comms.world, 0);

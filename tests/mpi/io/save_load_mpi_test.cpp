@@ -15,7 +15,7 @@ using ::testing::ThrowsMessage;
 class SaveLoad : public ::testing::Test {
  protected:
   comm::MeshComms comms_ = comm::make_mesh_comms();
-  Ranks ranks_{comms_.world.get(), &comms_.mesh};
+  comm::Ranks ranks_{comms_.world.get(), &comms_.mesh};
   SharedDirectory directory_{comms_};
   CheckpointerOptions options() const { return {.directory = directory_.path()}; }
 };

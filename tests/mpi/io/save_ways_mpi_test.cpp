@@ -61,12 +61,12 @@ class SaveWays : public ::testing::Test {
   }
 
   comm::MeshComms comms_ = comm::make_mesh_comms();
-  Ranks ranks_{comms_.world.get(), &comms_.mesh};
+  comm::Ranks ranks_{comms_.world.get(), &comms_.mesh};
   SharedDirectory directory_{comms_};
 };
 
 /// Large enough for several chunks of the smallest size, with an odd beginning of each.
-dtensor::StateDict large_state(const Ranks& ranks, Cut cut) {
+dtensor::StateDict large_state(const comm::Ranks& ranks, Cut cut) {
   dtensor::StateDict state = make_state(ranks, cut);
   add_tensor(state, ranks, "model.large", {1031, 457}, DType::f32, cut);
   add_tensor(state, ranks, "optimizer.large.exp_avg", {1031, 457}, DType::f64, cut);

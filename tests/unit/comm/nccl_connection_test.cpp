@@ -7,6 +7,7 @@
 
 #include "comm/nccl/network_interfaces.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/host_name.hpp"
 #include "support/fake_nccl.hpp"
 #include "support/message_of.hpp"
 
@@ -50,7 +51,7 @@ TEST(NcclConnection, RanksThatDoNotConnectAreGivenUpWithWhatToTry) {
   nccl.init_result = nccl.state = Result::in_progress;
   const std::string text = message<CommError>([&] { connect(nccl); });
   for (const std::string& part :
-       {std::string("rank 1 of 4"), comm::host_name(), comm::network_interfaces(),
+       {std::string("rank 1 of 4"), host_name(), comm::network_interfaces(),
         std::string("within 0.005 s"), std::string("NCCL_SOCKET_IFNAME"),
         std::string("NCCL_DEBUG=INFO")}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;

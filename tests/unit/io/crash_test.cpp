@@ -76,7 +76,7 @@ class CrashPoints : public ::testing::TestWithParam<Crash> {
   }
 
   void save_until_death(comm::MeshComms& comms, bool earlier_saves) const {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = make_state(ranks, Cut::even);
     Checkpointer checkpointer(
         comms, {.directory = lived_, .keep_last = 2, .overwrite = GetParam().overwrite});
@@ -103,7 +103,7 @@ class CrashPoints : public ::testing::TestWithParam<Crash> {
     const auto directory = directory_.path() / ("restarted-on-" + std::to_string(ranks));
     std::filesystem::copy(lived_, directory, std::filesystem::copy_options::recursive);
     on_ranks(1, ranks, [&](comm::MeshComms& comms) {
-      const Ranks world{comms.world.get(), &comms.mesh};
+      const comm::Ranks world{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory});
       dtensor::StateDict state = make_state(world, Cut::last_is_empty);
       const auto report = checkpointer.load_latest(state, kAnyRanks);
@@ -180,7 +180,8 @@ TEST(LiveWriter, ItsFolderIsLeftAloneUntilItIsKilled) {
     ::setenv("SHERD_TEST_WRITE_BYTES_PER_SECOND", "5000", 1);  // a minute's work
     on_ranks(1, 1, [&](comm::MeshComms& comms) {
       Checkpointer checkpointer(comms, {.directory = directory.path()});
-      const dtensor::StateDict state = make_state(Ranks{comms.world.get(), &comms.mesh}, Cut::even);
+      const dtensor::StateDict state =
+          make_state(comm::Ranks{comms.world.get(), &comms.mesh}, Cut::even);
       checkpointer.save_async(1, state).wait();
     });
     ::_exit(0);
@@ -192,7 +193,7 @@ TEST(LiveWriter, ItsFolderIsLeftAloneUntilItIsKilled) {
   const auto load = [&] {
     on_ranks(1, 1, [&](comm::MeshComms& comms) {
       Checkpointer checkpointer(comms, {.directory = directory.path()});
-      dtensor::StateDict state = make_state(Ranks{comms.world.get(), &comms.mesh}, Cut::even);
+      dtensor::StateDict state = make_state(comm::Ranks{comms.world.get(), &comms.mesh}, Cut::even);
       EXPECT_FALSE(checkpointer.load_latest(state, kAnyRanks).has_value());
     });
   };

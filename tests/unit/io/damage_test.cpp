@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr int kRanks = 2;
 constexpr std::uint64_t kSeed = 20260101;
 
-dtensor::StateDict small_state(const Ranks& ranks) {
+dtensor::StateDict small_state(const comm::Ranks& ranks) {
   dtensor::StateDict state;
   add_tensor(state, ranks, "model.embed.weight", {31, 7}, DType::f32, Cut::even);
   add_tensor(state, ranks, "model.norm.weight", {5}, DType::bf16, Cut::even);
@@ -46,7 +46,7 @@ class Damaged : public ::testing::Test {
  protected:
   Damaged() {
     on_ranks(1, kRanks, [this](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory_.path()});
       dtensor::StateDict state = small_state(ranks);
       for (const std::int64_t number : {1, 2}) {
@@ -89,7 +89,7 @@ class Damaged : public ::testing::Test {
     EXPECT_FALSE(verified.ok) << what;
     EXPECT_THAT(verified.problems, Contains(named)) << what;
     on_ranks(1, 1, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory_.path()});
       dtensor::StateDict loaded = small_state(ranks);
       const auto report = checkpointer.load_latest(loaded, kAnyRanks);
@@ -176,7 +176,7 @@ TEST_F(Damaged, FilesOfTwoStepsSwapped) {
       EXPECT_FALSE(verify_checkpoint(step(number)).ok) << file << " of step " << number;
     }
     on_ranks(1, 1, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory_.path()});
       dtensor::StateDict loaded = small_state(ranks);
       EXPECT_THAT(
@@ -197,7 +197,7 @@ TEST_F(Damaged, CopiedAndMovedDirectoriesLoad) {
   fs::copy(moved, copied, fs::copy_options::recursive);
   for (const fs::path& directory : {moved, copied}) {
     on_ranks(1, 3, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory});
       dtensor::StateDict loaded = small_state(ranks);
       const auto report = checkpointer.load_latest(loaded, kAnyRanks);

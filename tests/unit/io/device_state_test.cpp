@@ -15,7 +15,7 @@ namespace {
 template <class Body>
 void on_devices(int ranks, std::uint64_t seed, const Body& body) {
   on_ranks(1, ranks, [&](comm::MeshComms& comms) {
-    const Ranks here{comms.world.get(), &comms.mesh};
+    const comm::Ranks here{comms.world.get(), &comms.mesh};
     const auto device =
         runtime::make_emulated({.seed = 10 * seed + static_cast<std::uint64_t>(here.rank())});
     const runtime::DeviceScope scope(device);
@@ -24,7 +24,7 @@ void on_devices(int ranks, std::uint64_t seed, const Body& body) {
 }
 
 /// A state on the device. What it holds is on its way there; until then it is NaN.
-dtensor::StateDict state_on_device(const Ranks& ranks, Cut cut, std::uint64_t seed) {
+dtensor::StateDict state_on_device(const comm::Ranks& ranks, Cut cut, std::uint64_t seed) {
   dtensor::StateDict state = make_state(ranks, cut);
   fill(state, seed);
   int group = 0;
@@ -61,7 +61,7 @@ void overwrite(const SaveTicket& ticket, const dtensor::StateDict& state) {
 TEST(DeviceState, ALazySaveReadsBetweenTheWorkBeforeAndTheUpdateAfter) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const TemporaryDirectory directory;
-    on_devices(2, seed, [&](comm::MeshComms& comms, const Ranks& ranks) {
+    on_devices(2, seed, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
       Checkpointer checkpointer(comms, {.directory = directory.path(),
                                         .verify_after_save = true,
                                         .staging_bytes_per_node = seed % 2 == 0 ? 1U : 1U << 30});
@@ -78,7 +78,7 @@ TEST(DeviceState, ALazySaveReadsBetweenTheWorkBeforeAndTheUpdateAfter) {
 
 TEST(DeviceState, WhatChangesDuringForwardIsCopiedAtOnce) {
   const TemporaryDirectory directory;
-  on_devices(1, 1, [&](comm::MeshComms& comms, const Ranks& ranks) {
+  on_devices(1, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     dtensor::StateDict state = state_on_device(ranks, Cut::even, 3);
     for (auto& [key, tensor] : state.tensors) {
@@ -97,11 +97,11 @@ TEST(DeviceState, WhatChangesDuringForwardIsCopiedAtOnce) {
 
 TEST(DeviceState, IsLoadedOnAnyNumberOfRanks) {
   const TemporaryDirectory directory;
-  on_devices(2, 1, [&](comm::MeshComms& comms, const Ranks& ranks) {
+  on_devices(2, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     checkpointer.save_async(1, state_on_device(ranks, Cut::even, 7)).wait();
   });
-  on_devices(3, 2, [&](comm::MeshComms& comms, const Ranks& ranks) {
+  on_devices(3, 2, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     dtensor::StateDict state = state_on_device(ranks, Cut::last_is_empty, 8);
     ASSERT_TRUE(checkpointer.load_latest(state, kAnyRanks));
@@ -111,7 +111,7 @@ TEST(DeviceState, IsLoadedOnAnyNumberOfRanks) {
 
 TEST(DeviceState, ARefusedLoadLeavesItAsItWas) {
   const TemporaryDirectory directory;
-  on_devices(1, 1, [&](comm::MeshComms& comms, const Ranks& ranks) {
+  on_devices(1, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     checkpointer.save_async(1, state_on_device(ranks, Cut::even, 7)).wait();
     dtensor::StateDict other = state_on_device(ranks, Cut::even, 8);
@@ -124,7 +124,7 @@ TEST(DeviceState, ARefusedLoadLeavesItAsItWas) {
 
 TEST(DeviceState, OtherFormsTakeItToo) {
   const TemporaryDirectory directory;
-  on_devices(2, 1, [&](comm::MeshComms& comms, const Ranks& ranks) {
+  on_devices(2, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     const std::filesystem::path whole = directory.path() / "whole.safetensors";
     const std::filesystem::path local = directory.path() / "local";
     save_full_state(comms, state_on_device(ranks, Cut::even, 4), whole);

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 using Mesh = std::pair<int, int>;  // nodes, ranks per node
 
-dtensor::StateDict make_full(const Ranks& ranks, Cut cut, const BlockGrid& grid) {
+dtensor::StateDict make_full(const comm::Ranks& ranks, Cut cut, const BlockGrid& grid) {
   dtensor::StateDict state = make_state(ranks, cut);
   dtensor::StateDict mixed = make_mixed_state(ranks, grid);
   mixed.tensors.erase("model.scalar");
@@ -66,7 +66,7 @@ TEST_P(FullState, AnyRanksAndCutsLoadWhatOthersSaved) {
 TEST_P(FullState, OnlyWhatIsSelectedIsWrittenAndLoaded) {
   const auto fields = [](const std::string& key) { return key.starts_with("field."); };
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = make_mixed_state(ranks, {2});
     fill_any(state, 1);
     save_full_state(comms, state, file(), {.format = GetParam(), .select = fields});
@@ -84,7 +84,7 @@ TEST_P(FullState, OnlyWhatIsSelectedIsWrittenAndLoaded) {
 
 TEST_P(FullState, DifferencesAreNamedOnAllRanks) {
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state;
     add_tensor(state, ranks, "model.a", {4, 3}, DType::f32, Cut::even);
     for (float& value : state.tensors["model.a"].local.span<float>()) {
@@ -111,7 +111,7 @@ TEST_P(FullState, DifferencesAreNamedOnAllRanks) {
 
 TEST_P(FullState, AnyNameOfATiedTensorWillDo) {
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state;
     add_tensor(state, ranks, "model.head", {4, 3}, DType::f32, Cut::even);
     state.tensors["model.head"].spec.aliases = {"embed"};
@@ -133,7 +133,7 @@ TEST_P(FullState, AnyNameOfATiedTensorWillDo) {
 
 TEST_P(FullState, AFailureLeavesTheOldFileAndReachesAllRanks) {
   on_ranks(1, 3, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = make_mixed_state(ranks, {3});
     fill_any(state, 1);
     save_full_state(comms, state, file(), {.format = GetParam()});

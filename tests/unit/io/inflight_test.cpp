@@ -23,7 +23,7 @@ TEST_F(InFlight, WaitSkipAndFailAreTheSameOnAllRanks) {
   for (const Overlap when : {Overlap::wait, Overlap::skip, Overlap::fail}) {
     const TemporaryDirectory directory;
     on_ranks(1, 3, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory.path(), .overlap = when});
       dtensor::StateDict state = make_state(ranks, Cut::even);
       fill(state, 1);
@@ -49,7 +49,7 @@ TEST_F(InFlight, WaitSkipAndFailAreTheSameOnAllRanks) {
 
 TEST_F(InFlight, PhasesComeInOrderAndTheDestructorWaits) {
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     SaveTicket ticket;
     SavePhase last = SavePhase::staged;
     {
@@ -73,7 +73,7 @@ TEST_F(InFlight, PhasesComeInOrderAndTheDestructorWaits) {
 
 TEST_F(InFlight, LoadingWaitsForTheSaveInFlight) {
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     Checkpointer checkpointer(comms, {.directory = directory_.path()});
     dtensor::StateDict state = make_state(ranks, Cut::even);
     fill(state, 6);

@@ -11,6 +11,8 @@
 #include "io/writer_mark.hpp"
 #include "support/temporary_directory.hpp"
 
+#include "sherd/base/host_name.hpp"
+
 namespace sherd::io {
 namespace {
 

@@ -24,14 +24,14 @@ class LoadWith : public ::testing::Test {
  protected:
   LoadWith() {
     on_ranks(1, 2, [this](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = small_state(ranks);
       fill(state, 1);
       Checkpointer(comms, {.directory = directory_.path()}).save_async(1, state).wait();
     });
   }
 
-  static dtensor::StateDict small_state(const Ranks& ranks) {
+  static dtensor::StateDict small_state(const comm::Ranks& ranks) {
     dtensor::StateDict state;
     add_tensor(state, ranks, "model.a", {7, 3}, DType::f32, Cut::even);
     add_tensor(state, ranks, "model.b", {5}, DType::bf16, Cut::replicated);
@@ -41,10 +41,10 @@ class LoadWith : public ::testing::Test {
     return state;
   }
 
-  using Body = std::function<void(const Ranks&, Checkpointer&)>;
+  using Body = std::function<void(const comm::Ranks&, Checkpointer&)>;
   void on(int count, const Body& body) const {
     on_ranks(1, count, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory_.path()});
       body(ranks, checkpointer);
     });
@@ -67,7 +67,7 @@ class LoadWith : public ::testing::Test {
 };
 
 TEST_F(LoadWith, NamesThatDifferAreRefusedOrReported) {
-  on(2, [](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(2, [](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     dtensor::StateDict state = small_state(ranks);
     state.tensors.erase("optimizer.a.exp_avg");
     add_tensor(state, ranks, "model.c", {4}, DType::f32, Cut::even);
@@ -88,7 +88,7 @@ TEST_F(LoadWith, NamesThatDifferAreRefusedOrReported) {
 }
 
 TEST_F(LoadWith, AnotherShapeIsRefusedOrLeftAsItWas) {
-  on(2, [](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(2, [](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     dtensor::StateDict state = small_state(ranks);
     add_tensor(state, ranks, "model.a", {3, 7}, DType::f32, Cut::even);
     EXPECT_THAT(refusal(checkpointer, state, {}),
@@ -106,7 +106,7 @@ TEST_F(LoadWith, AnotherShapeIsRefusedOrLeftAsItWas) {
 }
 
 TEST_F(LoadWith, AStateThatHasNothingInCommonIsNeverLoaded) {
-  on(2, [](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(2, [](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     dtensor::StateDict state;
     add_tensor(state, ranks, "model.other", {4}, DType::f32, Cut::even);
     EXPECT_THAT(refusal(checkpointer, state, {.strict = false}),
@@ -118,7 +118,7 @@ TEST_F(LoadWith, DtypesAreConvertedOnlyWhenAllowed) {
   const TemporaryDirectory directory;
   constexpr DType kFloats[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     std::int64_t step = 0;
     for (const DType stored : kFloats) {
@@ -152,7 +152,7 @@ TEST_F(LoadWith, DtypesAreConvertedOnlyWhenAllowed) {
 }
 
 TEST_F(LoadWith, IntegersAreNeverConverted) {
-  on(1, [](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(1, [](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     dtensor::StateDict state = small_state(ranks);
     add_tensor(state, ranks, "model.b", {5}, DType::u16, Cut::replicated);
     EXPECT_THAT(refusal(checkpointer, state, {.allow_cast = true, .per_rank = PerRank::keep}),
@@ -162,7 +162,7 @@ TEST_F(LoadWith, IntegersAreNeverConverted) {
 
 TEST_F(LoadWith, AModelAloneLoadsFromAWholeCheckpoint) {
   const auto of_model = [](const std::string& key) { return key.starts_with("model."); };
-  on(3, [&](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(3, [&](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     dtensor::StateDict model = small_state(ranks);
     model.tensors.erase("optimizer.a.exp_avg");
     model.per_rank.clear();
@@ -190,7 +190,7 @@ TEST_F(LoadWith, PerRankDataOfAnotherNumberOfRanks) {
     return std::vector<std::byte>{static_cast<std::byte>(rank)};
   };
   for (const int count : {1, 3}) {
-    on(count, [&](const Ranks& ranks, Checkpointer& checkpointer) {
+    on(count, [&](const comm::Ranks& ranks, Checkpointer& checkpointer) {
       dtensor::StateDict state = small_state(ranks);
       state.per_rank["random"] = random_of(90);
       EXPECT_THAT(refusal(checkpointer, state, {}), HasSubstr("saved by 2 ranks"));
@@ -204,7 +204,7 @@ TEST_F(LoadWith, PerRankDataOfAnotherNumberOfRanks) {
       EXPECT_EQ(state.per_rank["random"], random_of(ranks.rank() < 2 ? 10 + ranks.rank() : 90));
     });
   }
-  on(2, [&](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(2, [&](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     dtensor::StateDict state = small_state(ranks);
     state.per_rank.clear();
     const auto report = checkpointer.load_latest(state);
@@ -219,7 +219,7 @@ TEST_F(LoadWith, PerRankDataOfAnotherNumberOfRanks) {
 }
 
 TEST_F(LoadWith, RanksThatWantDifferentThingsAreAllTold) {
-  on(2, [&](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(2, [&](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     const bool odd = ranks.rank() == 1;
     dtensor::StateDict state = small_state(ranks);
     EXPECT_THROW((void)checkpointer.load_latest(state, {.allow_cast = odd}), ArgumentError);
@@ -239,7 +239,7 @@ TEST_F(LoadWith, RanksThatWantDifferentThingsAreAllTold) {
 }
 
 TEST_F(LoadWith, TheReportAsJson) {
-  on(2, [&](const Ranks& ranks, Checkpointer& checkpointer) {
+  on(2, [&](const comm::Ranks& ranks, Checkpointer& checkpointer) {
     dtensor::StateDict state = small_state(ranks);
     state.tensors.erase("optimizer.a.exp_avg");
     add_tensor(state, ranks, "model.b", {5}, DType::f32, Cut::even);

@@ -32,7 +32,7 @@ TEST_F(LocalState, TheSameRanksGetTheirPartsBack) {
   save({2, 2}, 8);
   save({2, 2}, 9);
   on_ranks(2, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = make_mixed_state(ranks, {2});
     const auto random = std::exchange(state.per_rank["random"], {});
     state.common.clear();

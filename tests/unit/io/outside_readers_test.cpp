@@ -61,7 +61,7 @@ void number(dtensor::DTensor& tensor) {
 }
 
 void save_numbers(comm::MeshComms& comms, const std::filesystem::path& directory, Layout layout) {
-  const Ranks ranks{comms.world.get(), &comms.mesh};
+  const comm::Ranks ranks{comms.world.get(), &comms.mesh};
   dtensor::StateDict state;
   add_tensor(state, ranks, "model.w", {3, 5}, DType::f32, Cut::even);
   add_tensor(state, ranks, "model.h", {2, 3}, DType::bf16, Cut::even);

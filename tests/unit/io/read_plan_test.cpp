@@ -141,7 +141,7 @@ TEST(DigestTable, ReadersThatSawDifferentBytesAreNotTrusted) {
   Manifest manifest;
   manifest.files.push_back({"shards/node-00000.h5"});
   on_ranks(3, 1, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     const auto problem_when_rank_2_saw = [&](std::uint32_t crc) {
       DigestTable table(1);
       if (ranks.rank() > 0) {  // rank 0 reads nothing

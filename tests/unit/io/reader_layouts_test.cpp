@@ -24,7 +24,7 @@ class ReaderLayouts : public ::testing::TestWithParam<Layout> {
  protected:
   ReaderLayouts() {
     on_ranks(2, 2, [this](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = make_mixed_state(ranks, {2});
       fill_any(state, 1);
       Checkpointer checkpointer(comms, {.directory = directory_.path(), .layout = GetParam()});

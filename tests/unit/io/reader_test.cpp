@@ -19,7 +19,7 @@ class Reader : public ::testing::Test {
  protected:
   Reader() {
     on_ranks(2, 2, [this](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = make_state(ranks, Cut::even);
       fill(state, 1);
       Checkpointer checkpointer(comms, {.directory = directory_.path()});

@@ -21,7 +21,7 @@ TEST(Reshard, EveryMeshLoadsWhatEveryOtherSaved) {
   for (const Mesh& from : kMeshes) {
     const TemporaryDirectory directory;
     on_ranks(from.first, from.second, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = make_state(ranks, Cut::even);
       fill(state, 5);
       Checkpointer checkpointer(comms, {.directory = directory.path()});
@@ -29,7 +29,7 @@ TEST(Reshard, EveryMeshLoadsWhatEveryOtherSaved) {
     });
     for (const Mesh& to : kMeshes) {
       on_ranks(to.first, to.second, [&](comm::MeshComms& comms) {
-        const Ranks ranks{comms.world.get(), &comms.mesh};
+        const comm::Ranks ranks{comms.world.get(), &comms.mesh};
         const bool same_size = from.first * from.second == ranks.size();
         dtensor::StateDict state = make_state(ranks, Cut::last_is_empty);
         const auto random = std::exchange(state.per_rank["random"], {});
@@ -46,7 +46,7 @@ TEST(Reshard, EveryMeshLoadsWhatEveryOtherSaved) {
 
 void save(const std::filesystem::path& directory, Mesh mesh, Cut cut, std::uint64_t seed) {
   on_ranks(mesh.first, mesh.second, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = make_state(ranks, cut);
     fill(state, seed);
     Checkpointer checkpointer(comms, {.directory = directory});
@@ -56,7 +56,7 @@ void save(const std::filesystem::path& directory, Mesh mesh, Cut cut, std::uint6
 
 void expect_loads(const std::filesystem::path& directory, Mesh mesh, Cut cut, std::uint64_t seed) {
   on_ranks(mesh.first, mesh.second, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = make_state(ranks, cut);
     Checkpointer checkpointer(comms, {.directory = directory});
     const auto report = checkpointer.load_latest(state, {.per_rank = PerRank::keep});
@@ -118,7 +118,7 @@ TEST(Reshard, ADamagedReplicaIsFoundWhicheverRankReadsIt) {
 TEST(Reshard, HybridRangesMustBeHeldEquallyOften) {
   const TemporaryDirectory directory;
   on_ranks(2, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state;
     add_tensor(state, ranks, "model.a", {10}, DType::f32, Cut::hybrid);
     if (ranks.rank() == 3) {

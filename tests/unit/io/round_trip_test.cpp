@@ -31,7 +31,7 @@ std::span<const T> as_time_allows(const T (&all)[n], std::size_t few) {
 /// One tensor for each pair of a cut that saves and a cut that loads; `turn` moves shapes and
 /// dtypes on, so that other pairs meet them.
 template <class CutOf>
-dtensor::StateDict state_of_pairs(const Ranks& ranks, std::size_t turn, CutOf cut_of) {
+dtensor::StateDict state_of_pairs(const comm::Ranks& ranks, std::size_t turn, CutOf cut_of) {
   static const Shape kShapes[] = {{37, 19}, {5},           {3, 5, 7}, Shape{},
                                   {0, 7},   {2, 3, 1, 11}, {1, 13}};
   constexpr DType kDtypes[] = {DType::f32, DType::bf16, DType::u8, DType::i64};
@@ -70,7 +70,7 @@ TEST_P(RoundTrip, AnyWorldAndCutLoadsWhatAnyOtherSaved) {
     const TemporaryDirectory directory(kMemory);
     ++turn;
     on_ranks(from.first, from.second, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state =
           state_of_pairs(ranks, turn, [](AnyCut saved, AnyCut) { return saved; });
       fill_pairs(state, turn);
@@ -79,7 +79,7 @@ TEST_P(RoundTrip, AnyWorldAndCutLoadsWhatAnyOtherSaved) {
     });
     for (const Mesh& to : as_time_allows(kMeshes, 3)) {
       on_ranks(to.first, to.second, [&](comm::MeshComms& comms) {
-        const Ranks ranks{comms.world.get(), &comms.mesh};
+        const comm::Ranks ranks{comms.world.get(), &comms.mesh};
         dtensor::StateDict state =
             state_of_pairs(ranks, turn, [](AnyCut, AnyCut loaded) { return loaded; });
         Checkpointer checkpointer(comms, {.directory = directory.path()});
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, RoundTrip,
                                            Layout::single_file));
 
 /// Larger than one read, one digest of a block and one part of a replicated tensor.
-dtensor::StateDict large_state(const Ranks& ranks, AnyCut cut) {
+dtensor::StateDict large_state(const comm::Ranks& ranks, AnyCut cut) {
   dtensor::StateDict state;
   state.tensors["a.cube"] = cut_tensor(ranks, "cube", {67, 80, 97}, DType::f32, cut);
   state.tensors["a.long"] = cut_tensor(ranks, "long", {5'000'011}, DType::u8, cut);
@@ -111,13 +111,13 @@ TEST(LargeTensors, AreReadInPartsWhateverTheCuts) {
   for (const auto& [saved, loaded] : as_time_allows(kPairs, 2)) {
     const TemporaryDirectory directory;
     on_ranks(2, 2, [&, cut = saved](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = large_state(ranks, cut);
       fill_pairs(state, 3);
       Checkpointer(comms, {.directory = directory.path()}).save_async(1, state).wait();
     });
     on_ranks(1, 3, [&, cut = loaded](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = large_state(ranks, cut);
       ASSERT_TRUE(Checkpointer(comms, {.directory = directory.path()}).load_latest(state));
       expect_pairs(state, 3);
@@ -145,7 +145,7 @@ TEST(DamagedParts, AreFoundWhoeverReadsThemAndOnlyWhenAsked) {
     const TemporaryDirectory directory;
     const auto step = directory.path() / "step-00000001";
     on_ranks(2, 2, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = large_state(ranks, saved);
       fill_pairs(state, 3);
       Checkpointer(comms, {.directory = directory.path()}).save_async(1, state).wait();
@@ -153,7 +153,7 @@ TEST(DamagedParts, AreFoundWhoeverReadsThemAndOnlyWhenAsked) {
     damage(step, "a.cube", 1);
     for (const AnyCut wanted : {AnyCut::columns, AnyCut::replicated, AnyCut::last_is_empty}) {
       on_ranks(1, 3, [&](comm::MeshComms& comms) {
-        const Ranks ranks{comms.world.get(), &comms.mesh};
+        const comm::Ranks ranks{comms.world.get(), &comms.mesh};
         dtensor::StateDict state = large_state(ranks, wanted);
         Checkpointer checkpointer(comms, {.directory = directory.path()});
         EXPECT_THAT([&] { (void)checkpointer.load(step, state); },
@@ -180,7 +180,7 @@ std::uint64_t stored_bytes(const std::filesystem::path& folder) {
 TEST(ReadOnce, EachByteIsReadOnceANodeWhoeverWantsIt) {
   const TemporaryDirectory directory;
   on_ranks(2, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = state_of_pairs(ranks, 0, [](AnyCut saved, AnyCut) { return saved; });
     state.tensors["a.long"] = cut_tensor(ranks, "long", {1500, 1001}, DType::u8, AnyCut::grid);
     Checkpointer(comms, {.directory = directory.path()}).save_async(1, state).wait();
@@ -189,7 +189,7 @@ TEST(ReadOnce, EachByteIsReadOnceANodeWhoeverWantsIt) {
   const auto bytes_read = [&](Mesh mesh, auto cut_of) {
     std::uint64_t read = 0;
     on_ranks(mesh.first, mesh.second, [&](comm::MeshComms& comms) {
-      const Ranks ranks{comms.world.get(), &comms.mesh};
+      const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = state_of_pairs(ranks, 0, cut_of);
       state.tensors["a.long"] =
           cut_tensor(ranks, "long", {1500, 1001}, DType::u8, cut_of(AnyCut::grid, AnyCut::columns));

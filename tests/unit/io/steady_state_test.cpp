@@ -45,7 +45,7 @@ TEST(SteadyState, AHundredSavesLeaveMemoryDescriptorsAndThreadsAsTheyWere) {
   Footprint early;
   Footprint late;
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
-    const Ranks ranks{comms.world.get(), &comms.mesh};
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     Checkpointer checkpointer(comms, {.directory = directory.path(), .keep_last = 2});
     dtensor::StateDict state = make_state(ranks, Cut::even);
     for (std::int64_t step = 1; step <= 100; ++step) {

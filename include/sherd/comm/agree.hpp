@@ -10,21 +10,24 @@
 #include "sherd/comm/communicator.hpp"
 #include "sherd/mesh/device_mesh.hpp"
 
-/// How ranks come to the same conclusion. All calls are collective and blocking.
-namespace sherd::io {
+/// How ranks come to the same conclusion. All calls but text_hash() are collective and blocking,
+/// work on host memory, and throw CommError when a rank has failed.
+namespace sherd::comm {
 
 /// A communicator and the mesh its ranks are pieces of.
 struct Ranks {
-  comm::Communicator* world = nullptr;
+  Communicator* world = nullptr;
   const mesh::DeviceMesh* mesh = nullptr;
 
   [[nodiscard]] int size() const { return world->size(); }
-  /// As the launch numbers ranks; files are named by it.
+  /// As the launch numbers ranks; files and messages name ranks by it.
   [[nodiscard]] int rank() const { return mesh->owner(world->rank()); }
   [[nodiscard]] int node() const { return mesh->coord(rank()).node; }
 };
 
-/// `text` of rank 0 on all ranks.
+/// `text` of the communicator's rank `root` on all ranks.
+void broadcast_text(Communicator& comm, std::string& text, int root);
+/// `text` of rank 0 of the launch on all ranks.
 void broadcast_text(const Ranks& ranks, std::string& text);
 
 struct RankText {
@@ -39,13 +42,18 @@ struct RankText {
 /// lowest such rank's error (ArgumentError, ConfigError or IoError), with its rank in front.
 void all_or_none(const Ranks& ranks, const std::function<void()>& body);
 
+/// Runs `body` on every rank of `comm` and waits until all have. When any rank's threw ConfigError
+/// or IoError, every rank throws ConfigError with the message of the lowest such rank (its host in
+/// front, unless all ranks failed alike). Other exceptions pass through.
+void all_or_config_error(Communicator& comm, const std::function<void()>& body);
+
 /// Element-wise maximum over ranks, in place.
 void max_over_ranks(const Ranks& ranks, std::span<std::int64_t> values);
 
 /// Whether all ranks pass the same text.
 [[nodiscard]] bool same_on_all(const Ranks& ranks, std::string_view text);
 
-/// 62-bit hash for such comparisons.
+/// 62-bit hash for such comparisons: its negative is a number, too.
 [[nodiscard]] std::int64_t text_hash(std::string_view text) noexcept;
 
-}  // namespace sherd::io
+}  // namespace sherd::comm

@@ -1,4 +1,4 @@
-#include "io/agreement.hpp"
+#include "sherd/comm/agree.hpp"
 
 #include <fmt/format.h>
 
@@ -6,17 +6,11 @@
 #include <array>
 
 #include "sherd/base/error.hpp"
+#include "sherd/base/fnv1a.hpp"
+#include "sherd/base/host_name.hpp"
 
-namespace sherd::io {
+namespace sherd::comm {
 namespace {
-
-void broadcast_text_from(const Ranks& ranks, std::string& text, int rank) {
-  const int root = ranks.mesh->piece(rank);
-  auto bytes = static_cast<std::int64_t>(text.size());
-  ranks.world->broadcast(&bytes, 1, DType::i64, root).wait();
-  text.resize(static_cast<std::size_t>(bytes));
-  ranks.world->broadcast(text.data(), text.size(), DType::u8, root).wait();
-}
 
 enum class Kind : char { argument = 'a', config = 'c', io = 'i' };
 
@@ -36,9 +30,24 @@ std::optional<std::string> failure_of(const std::function<void()>& body) {
   }
 }
 
+std::int64_t reduce(Communicator& comm, std::int64_t value, ReduceOp op) {
+  std::int64_t result = 0;
+  comm.all_reduce(&value, &result, 1, DType::i64, op).wait();
+  return result;
+}
+
 }  // namespace
 
-void broadcast_text(const Ranks& ranks, std::string& text) { broadcast_text_from(ranks, text, 0); }
+void broadcast_text(Communicator& comm, std::string& text, int root) {
+  auto bytes = static_cast<std::int64_t>(text.size());
+  comm.broadcast(&bytes, 1, DType::i64, root).wait();
+  text.resize(static_cast<std::size_t>(bytes));
+  comm.broadcast(text.data(), text.size(), DType::u8, root).wait();
+}
+
+void broadcast_text(const Ranks& ranks, std::string& text) {
+  broadcast_text(*ranks.world, text, ranks.mesh->piece(0));
+}
 
 std::optional<RankText> first_text(const Ranks& ranks, const std::optional<std::string>& text) {
   std::int64_t candidate = text ? ranks.size() - ranks.rank() : 0;
@@ -47,7 +56,7 @@ std::optional<RankText> first_text(const Ranks& ranks, const std::optional<std::
     return std::nullopt;
   }
   RankText result{static_cast<int>(ranks.size() - candidate), text.value_or("")};
-  broadcast_text_from(ranks, result.text, result.rank);
+  broadcast_text(*ranks.world, result.text, ranks.mesh->piece(result.rank));
   return result;
 }
 
@@ -70,9 +79,32 @@ void all_or_none(const Ranks& ranks, const std::function<void()>& body) {
   throw IoError(message);
 }
 
+void all_or_config_error(Communicator& comm, const std::function<void()>& body) {
+  std::string problem;
+  bool failed = true;
+  try {
+    body();
+    failed = false;
+  } catch (const ConfigError& error) {
+    problem = error.what();
+  } catch (const IoError& error) {
+    problem = error.what();
+  }
+  const std::int64_t failures = reduce(comm, failed ? 1 : 0, ReduceOp::sum);
+  if (failures == 0) {
+    return;
+  }
+  const std::int64_t mine = failed ? comm.rank() : comm.size();
+  const auto lowest = static_cast<int>(reduce(comm, mine, ReduceOp::min));
+  if (failures < comm.size()) {
+    problem = fmt::format("on {}: {}", host_name(), problem);
+  }
+  broadcast_text(comm, problem, lowest);
+  throw ConfigError(problem);
+}
+
 void max_over_ranks(const Ranks& ranks, std::span<std::int64_t> values) {
-  ranks.world
-      ->all_reduce(values.data(), values.data(), values.size(), DType::i64, comm::ReduceOp::max)
+  ranks.world->all_reduce(values.data(), values.data(), values.size(), DType::i64, ReduceOp::max)
       .wait();
 }
 
@@ -84,11 +116,7 @@ bool same_on_all(const Ranks& ranks, std::string_view text) {
 }
 
 std::int64_t text_hash(std::string_view text) noexcept {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-  }
-  return static_cast<std::int64_t>(hash >> 2);
+  return static_cast<std::int64_t>(fnv1a(text) >> 2);
 }
 
-}  // namespace sherd::io
+}  // namespace sherd::comm
