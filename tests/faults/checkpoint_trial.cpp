@@ -190,7 +190,7 @@ void print_places() {
 void learn_processes(const sherd::comm::Ranks& ranks, bool kill_all) {
   std::vector<std::int64_t> pids(static_cast<std::size_t>(ranks.size()), 0);
   pids[static_cast<std::size_t>(ranks.rank())] = ::getpid();
-  io::max_over_ranks(ranks, pids);
+  max_over_ranks(ranks, pids);
   if (kill_all) {
     all_processes.assign(pids.begin(), pids.end());
   }
