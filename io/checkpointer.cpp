@@ -5,14 +5,14 @@
 
 #include <chrono>
 
-#include "io/checkpoint_folder.hpp"
-#include "io/crash_point.hpp"
-#include "io/file_ops.hpp"
-#include "io/host_state.hpp"
-#include "io/leftovers.hpp"
-#include "io/loader.hpp"
-#include "io/saver.hpp"
-#include "io/scratch_file.hpp"
+#include "io/commit/folder.hpp"
+#include "io/commit/leftovers.hpp"
+#include "io/disk/crash_point.hpp"
+#include "io/disk/file_ops.hpp"
+#include "io/disk/scratch_file.hpp"
+#include "io/layout/host_state.hpp"
+#include "io/load/loader.hpp"
+#include "io/save/saver.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/agree.hpp"

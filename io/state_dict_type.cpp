@@ -1,3 +1,4 @@
+// PyTorch's names for FULL, SHARDED and LOCAL state dicts, and which call each means.
 #include <fmt/format.h>
 
 #include <array>

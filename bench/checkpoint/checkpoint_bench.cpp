@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "checkpoint/measure.hpp"
-#include "io/staging_ring.hpp"
+#include "io/save/ring.hpp"
 #include "sherd/io/checkpointer.hpp"
 #include "sherd/runtime/runtime.hpp"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "checkpoint/measure.hpp"
-#include "io/positioned_reader.hpp"
+#include "io/disk/positioned_reader.hpp"
 #include "sherd/io/checkpointer.hpp"
 #include "sherd/runtime/runtime.hpp"
 

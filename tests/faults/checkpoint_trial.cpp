@@ -26,7 +26,7 @@
 
 #include "faults/fault_shim.hpp"
 #include "faults/trial_state.hpp"
-#include "io/crash_point.hpp"
+#include "io/disk/crash_point.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/runtime/runtime.hpp"
 #include "support/inproc_ranks.hpp"

@@ -10,6 +10,7 @@ import kokkos_version
 import layers
 import named_tests
 import raw_api
+import rooms
 import source_tree
 import spack_recipe
 import words
@@ -30,6 +31,17 @@ ARCHITECTURE = r"""# A
 |---|---|---|---|
 | MPI | `mpi.h` | `MPI_[A-Z][a-z]\w*` | src/comm |
 | oneDNN | `dnnl.h(pp)?` | `dnnl(_\w+\|::\w+)` | src/tensor |
+"""
+
+
+ROOMS = """
+## Inside comm
+
+| room | may include | what |
+|---|---|---|
+| low | | a |
+| high | low | b |
+| top | low, high | c |
 """
 
 
@@ -77,6 +89,34 @@ class Layers(Tree):
     def test_table_that_points_upwards(self):
         self.write("docs/architecture.md", ARCHITECTURE.replace("| 0 | base | |", "| 0 | base | comm |"))
         self.assert_refused(layers.check, "own layer or above")
+
+
+class Rooms(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("docs/architecture.md", ARCHITECTURE + ROOMS)
+        self.write("src/comm/low/a.hpp", "")
+
+    def test_downwards_and_other_modules_are_fine(self):
+        self.write("src/comm/high/a.cpp", '#include "comm/low/a.hpp"\n#include "sherd/comm/work.hpp"\n')
+        self.write("src/comm/top.cpp", '#include "comm/high/a.hpp"\n')
+        self.assertEqual(rooms.check(self.root), [])
+
+    def test_upwards(self):
+        self.write("src/comm/low/a.cpp", '#include "comm/high/b.hpp"\n')
+        self.assert_refused(rooms.check, "room low may not include")
+
+    def test_to_the_top(self):
+        self.write("src/comm/high/a.cpp", '#include "comm/top.hpp"\n')
+        self.assert_refused(rooms.check, "room high may not include")
+
+    def test_room_without_a_row(self):
+        self.write("src/comm/attic/a.cpp", "")
+        self.assert_refused(rooms.check, "not in the table")
+
+    def test_table_that_points_upwards(self):
+        self.write("docs/architecture.md", ARCHITECTURE + ROOMS.replace("| low | |", "| low | high |"))
+        self.assert_refused(rooms.check, "below it in the table")
 
 
 class RawApi(Tree):

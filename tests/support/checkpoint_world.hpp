@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "io/checkpoint_folder.hpp"
+#include "io/commit/folder.hpp"
 #include "sherd/comm/agree.hpp"
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/dtensor/flat_range.hpp"

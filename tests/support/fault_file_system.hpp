@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string>
 
-#include "io/file_system.hpp"
+#include "io/disk/file_system.hpp"
 
 namespace sherd::io::test {
 

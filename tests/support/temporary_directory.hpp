@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "io/checkpoint_folder.hpp"
+#include "io/commit/folder.hpp"
 
 namespace sherd::io::test {
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <thread>
 
-#include "io/commit.hpp"
-#include "io/file_ops.hpp"
+#include "io/commit/commit.hpp"
+#include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"

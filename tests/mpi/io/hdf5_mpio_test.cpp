@@ -1,13 +1,13 @@
-#include "io/hdf5_mpio.hpp"
+#include "io/hdf5/mpio.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
-#include "io/hdf5_api.hpp"
-#include "io/hdf5_types.hpp"
-#include "io/positioned_reader.hpp"
+#include "io/disk/positioned_reader.hpp"
+#include "io/hdf5/types.hpp"
+#include "io/hdf5/write_api.hpp"
 #include "support/checkpoint_world.hpp"
 
 namespace sherd::io::test {

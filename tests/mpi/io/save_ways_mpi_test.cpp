@@ -7,9 +7,9 @@
 #include <map>
 #include <memory>
 
-#include "io/file_system.hpp"
-#include "io/manifest.hpp"
-#include "io/write_queue.hpp"
+#include "io/disk/file_system.hpp"
+#include "io/format/manifest.hpp"
+#include "io/save/write_queue.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"

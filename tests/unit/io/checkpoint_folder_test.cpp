@@ -1,11 +1,11 @@
-#include "io/checkpoint_folder.hpp"
+#include "io/commit/folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "io/link_path.hpp"
-#include "io/retention.hpp"
+#include "io/commit/retention.hpp"
+#include "io/format/link_path.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/temporary_directory.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "io/crash_point.hpp"
+#include "io/disk/crash_point.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"

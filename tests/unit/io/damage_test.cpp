@@ -4,7 +4,7 @@
 #include <fstream>
 #include <random>
 
-#include "io/manifest.hpp"
+#include "io/format/manifest.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"

@@ -1,4 +1,4 @@
-#include "io/hyperslab.hpp"
+#include "io/layout/hyperslab.hpp"
 
 #include <gtest/gtest.h>
 

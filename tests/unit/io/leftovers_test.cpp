@@ -1,4 +1,4 @@
-#include "io/leftovers.hpp"
+#include "io/commit/leftovers.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <thread>
 
-#include "io/checkpoint_folder.hpp"
-#include "io/writer_mark.hpp"
+#include "io/commit/folder.hpp"
+#include "io/commit/writer_mark.hpp"
 #include "support/temporary_directory.hpp"
 
 #include "sherd/base/host_name.hpp"

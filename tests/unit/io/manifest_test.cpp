@@ -1,10 +1,10 @@
-#include "io/manifest.hpp"
+#include "io/format/manifest.hpp"
 
 #include <gmock/gmock.h>
 
-#include "io/commit.hpp"
-#include "io/positioned_reader.hpp"
-#include "io/vote.hpp"
+#include "io/commit/commit.hpp"
+#include "io/commit/vote.hpp"
+#include "io/disk/positioned_reader.hpp"
 #include "sherd/base/error.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/process_identity.hpp"
+#include "io/disk/process_identity.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "io/read_plan.hpp"
+#include "io/load/read_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <numeric>
 #include <set>
 
-#include "io/page.hpp"
-#include "io/part_digests.hpp"
-#include "io/read_chunks.hpp"
+#include "io/disk/page.hpp"
+#include "io/load/part_digests.hpp"
+#include "io/load/read_chunks.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
 

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "io/manifest.hpp"
-#include "io/verify_index.hpp"
+#include "io/format/manifest.hpp"
+#include "io/tools/verify_index.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"

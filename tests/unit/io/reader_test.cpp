@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "io/manifest.hpp"
+#include "io/format/manifest.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"

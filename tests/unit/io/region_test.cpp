@@ -1,4 +1,4 @@
-#include "io/region.hpp"
+#include "io/layout/region.hpp"
 
 #include <gtest/gtest.h>
 

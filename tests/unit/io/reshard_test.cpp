@@ -4,7 +4,7 @@
 #include <fstream>
 #include <utility>
 
-#include "io/manifest.hpp"
+#include "io/format/manifest.hpp"
 #include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "io/load_match.hpp"
-#include "io/manifest.hpp"
+#include "io/format/manifest.hpp"
+#include "io/load/match.hpp"
 #include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/cut_tensors.hpp"

@@ -1,4 +1,4 @@
-#include "io/staging.hpp"
+#include "io/save/chunks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +6,11 @@
 #include <cstring>
 #include <map>
 
-#include "io/crc32c.hpp"
-#include "io/manifest.hpp"
-#include "io/page.hpp"
-#include "io/stager.hpp"
-#include "io/staging_ring.hpp"
+#include "io/disk/crc32c.hpp"
+#include "io/disk/page.hpp"
+#include "io/format/manifest.hpp"
+#include "io/save/ring.hpp"
+#include "io/save/stager.hpp"
 #include "support/checkpoint_world.hpp"
 
 namespace sherd::io {

@@ -1,4 +1,4 @@
-#include "io/write_queue.hpp"
+#include "io/save/write_queue.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <memory>
 
-#include "io/page.hpp"
-#include "io/staging_ring.hpp"
+#include "io/disk/page.hpp"
+#include "io/save/ring.hpp"
 #include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/temporary_directory.hpp"

@@ -1,0 +1,56 @@
+#include "io/commit/writer_mark.hpp"
+
+#include <fcntl.h>
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "io/disk/file_ops.hpp"
+#include "sherd/base/error.hpp"
+
+namespace sherd::io {
+namespace {
+
+using Json = nlohmann::json;
+
+std::filesystem::path mark_path(const std::filesystem::path& folder) {
+  return folder / "writer.json";
+}
+
+}  // namespace
+
+void write_mark(FileSystem& fs, const std::filesystem::path& folder, const std::string& uuid) {
+  const ProcessIdentity self = this_process();
+  const Json json = {{"uuid", uuid},
+                     {"host", self.host},
+                     {"boot", self.boot},
+                     {"pid", self.pid},
+                     {"started", self.started}};
+  const std::string text = json.dump() + "\n";
+  const File file(fs, mark_path(folder), O_WRONLY | O_CREAT | O_TRUNC);
+  file.write_at(std::as_bytes(std::span(text)), 0);
+}
+
+std::optional<ProcessIdentity> read_mark(const std::filesystem::path& folder,
+                                         const std::string& uuid) {
+  try {
+    const Json json = Json::parse(read_text(mark_path(folder)));
+    if (json.at("uuid").get<std::string>() != uuid) {
+      return std::nullopt;
+    }
+    return ProcessIdentity{json.at("host").get<std::string>(), json.at("boot").get<std::string>(),
+                           json.at("pid").get<std::int64_t>(),
+                           json.at("started").get<std::int64_t>()};
+  } catch (const IoError&) {
+    return std::nullopt;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void remove_mark(const std::filesystem::path& folder) noexcept {
+  std::error_code ignored;
+  std::filesystem::remove(mark_path(folder), ignored);
+}
+
+}  // namespace sherd::io

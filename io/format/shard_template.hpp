@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "io/format/placed_dataset.hpp"
+#include "io/format/template.hpp"
+#include "io/hdf5/types.hpp"
+#include "io/layout/state_layout.hpp"
+
+namespace sherd::io {
+
+/// Path of an item's dataset in its shard file.
+[[nodiscard]] std::string item_path(const StateLayout& layout, int rank, std::size_t item);
+
+/// The structure of one shard file and where every rank's data lies in it.
+struct ShardTemplate {
+  FileTemplate file;
+  std::vector<PlacedDataset> datasets;  ///< by offset
+};
+
+/// How much the metadata of the datasets of `ranks` takes, about.
+[[nodiscard]] std::size_t metadata_bytes(const StateLayout& layout, std::size_t ranks);
+
+/// The attributes of a file of ours, and the group /dtypes.
+void describe_file(hid_t file, int world_size);
+
+/// Creates the datasets of `ranks` in an open file.
+[[nodiscard]] std::vector<PlacedDataset> create_shard_datasets(const StateLayout& layout,
+                                                               std::span<const int> ranks,
+                                                               hid_t file,
+                                                               hdf5::CommittedTypes& types);
+
+/// Reads a closed file back as a template. `fields` are extents of it that change from save to save
+/// and belong to no rank.
+[[nodiscard]] ShardTemplate template_of(const std::filesystem::path& file,
+                                        std::vector<PlacedDataset> datasets,
+                                        const std::vector<Extent>& fields);
+
+/// Builds the file of `ranks` at `scratch` with HDF5, reads it back, removes it. Throws IoError.
+[[nodiscard]] ShardTemplate build_shard_template(const StateLayout& layout,
+                                                 std::span<const int> ranks,
+                                                 const std::filesystem::path& scratch);
+
+}  // namespace sherd::io

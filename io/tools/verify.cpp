@@ -1,0 +1,36 @@
+#include "io/format/manifest.hpp"
+#include "io/tools/verify_bytes.hpp"
+#include "io/tools/verify_index.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/io/inspect.hpp"
+
+namespace sherd::io {
+namespace {
+
+void note(VerifyReport& report, std::vector<VerifyProblem> problems) {
+  for (VerifyProblem& problem : problems) {
+    report.ok = false;
+    report.problems.push_back(problem.text);
+    report.details.push_back(std::move(problem));
+  }
+}
+
+}  // namespace
+
+VerifyReport verify_checkpoint(const std::filesystem::path& step_folder,
+                               const VerifyOptions& options) {
+  VerifyReport report;
+  try {
+    const Manifest manifest = read_manifest(step_folder / "COMMITTED.json");
+    std::vector<bool> sound(manifest.files.size(), true);
+    note(report, verify_bytes(step_folder, manifest, options, sound, report.bytes));
+    if (sound.front()) {
+      note(report, verify_index(step_folder, manifest, sound));
+    }
+  } catch (const IoError& error) {
+    note(report, {{.file = "COMMITTED.json", .text = error.what()}});
+  }
+  return report;
+}
+
+}  // namespace sherd::io

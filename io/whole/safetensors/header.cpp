@@ -1,0 +1,266 @@
+#include "io/whole/safetensors/header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "sherd/base/error.hpp"
+
+namespace sherd::io {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::pair<std::string_view, DType>, 8> kNames{{
+    {"F64", DType::f64},
+    {"F32", DType::f32},
+    {"F16", DType::f16},
+    {"BF16", DType::bf16},
+    {"I64", DType::i64},
+    {"I32", DType::i32},
+    {"U16", DType::u16},
+    {"U8", DType::u8},
+}};
+
+/// One tensor's place, relative to the end of the header.
+struct Place {
+  SafetensorsEntry entry;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// The header of one file on its way from bytes to entries.
+class HeaderParser {
+ public:
+  explicit HeaderParser(const std::filesystem::path& file) : file_(file) {}
+
+  std::map<std::string, std::string> parse_metadata() {
+    const Json json = parse_json(read_text());
+    const auto found = json.find("__metadata__");
+    if (found == json.end()) {
+      return {};
+    }
+    check_metadata(*found);
+    return found->get<std::map<std::string, std::string>>();
+  }
+
+  std::vector<SafetensorsEntry> parse() {
+    const std::string text = read_text();
+    const Json json = parse_json(text);
+    std::vector<Place> places;
+    for (const auto& [name, value] : json.items()) {
+      if (name == "__metadata__") {
+        check_metadata(value);
+      } else {
+        places.push_back(parse_tensor(name, value));
+      }
+    }
+    check_cover(places);
+    std::vector<SafetensorsEntry> entries;
+    for (Place& place : places) {
+      place.entry.file_offset = 8 + text.size() + place.begin;
+      entries.push_back(std::move(place.entry));
+    }
+    return entries;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw ConfigError(
+        fmt::format("{}: {}. Try: copy or download the file again", file_.string(), problem));
+  }
+  [[noreturn]] void fail(const std::string& tensor, const std::string& problem) const {
+    fail(fmt::format("tensor '{}': {}", tensor, problem));
+  }
+
+  std::string read_text() {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(file_, error);
+    std::ifstream in(file_, std::ios::binary);
+    if (error || !in) {
+      throw ConfigError(fmt::format("{}: cannot be read ({}). Try: check the path", file_.string(),
+                                    error ? error.message() : "it does not open"));
+    }
+    std::array<unsigned char, 8> prefix{};
+    in.read(reinterpret_cast<char*>(prefix.data()), 8);
+    if (!in) {
+      fail(fmt::format("only {} bytes long (8 hold the length of the header)", size));
+    }
+    std::uint64_t length = 0;
+    for (std::size_t i = 8; i-- > 0;) {
+      length = (length << 8) | prefix[i];
+    }
+    if (length > kMaxSafetensorsHeader) {
+      fail(
+          fmt::format("claims a header of {} bytes (at most {} are legal: this is no safetensors "
+                      "file)",
+                      length, kMaxSafetensorsHeader));
+    }
+    if (length > size - 8) {
+      fail(fmt::format("claims a header of {} bytes, but only {} follow (the file is cut short)",
+                       length, size - 8));
+    }
+    body_bytes_ = size - 8 - length;
+    std::string text(length, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(length));
+    if (!in) {
+      fail("the header cannot be read");
+    }
+    return text;
+  }
+
+  [[nodiscard]] Json parse_json(const std::string& text) const {
+    if (text.empty() || text.front() != '{') {
+      fail("the header does not begin with '{' (this is no safetensors file)");
+    }
+    std::set<std::string> names;
+    const auto watch_names = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (depth == 1 && event == Json::parse_event_t::key) {
+        const auto name = parsed.get<std::string>();
+        if (!names.insert(name).second) {
+          fail(name, "given twice (only one of them could count)");
+        }
+      }
+      return true;
+    };
+    try {
+      return Json::parse(text, watch_names);
+    } catch (const Json::exception& error) {
+      fail(fmt::format("the header is not JSON ({})", error.what()));
+    }
+  }
+
+  void check_metadata(const Json& value) const {
+    const auto is_text = [](const Json& item) { return item.is_string(); };
+    if (!value.is_object() || !std::all_of(value.begin(), value.end(), is_text)) {
+      fail("__metadata__ does not map text to text");
+    }
+  }
+
+  [[nodiscard]] std::uint64_t whole(const std::string& name, const Json& value,
+                                    const char* what) const {
+    if (!value.is_number_unsigned()) {
+      fail(name, fmt::format("{} {} is not a whole number >= 0", what, value.dump()));
+    }
+    return value.get<std::uint64_t>();
+  }
+
+  [[nodiscard]] const Json& member(const std::string& name, const Json& tensor,
+                                   const char* key) const {
+    const auto found = tensor.find(key);
+    if (found == tensor.end()) {
+      fail(name, fmt::format("has no {}", key));
+    }
+    return *found;
+  }
+
+  [[nodiscard]] DType parse_type(const std::string& name, const Json& value) const {
+    for (const auto& [text, dtype] : kNames) {
+      if (value.is_string() && value.get<std::string>() == text) {
+        return dtype;
+      }
+    }
+    fail(name, fmt::format("dtype {} is not supported (this version reads F64, F32, F16, BF16, "
+                           "I64, I32, U16, U8)",
+                           value.dump()));
+  }
+
+  /// Fills the shape; returns the bytes it needs.
+  [[nodiscard]] std::uint64_t parse_shape(const std::string& name, const Json& value,
+                                          SafetensorsEntry& entry) const {
+    if (!value.is_array()) {
+      fail(name, "shape is not a list");
+    }
+    std::vector<std::int64_t> extents;
+    std::uint64_t bytes = size_of(entry.dtype);
+    bool empty = false;
+    for (const Json& item : value) {
+      const std::uint64_t extent = whole(name, item, "extent");
+      empty = empty || extent == 0;
+      if (extent > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
+          __builtin_mul_overflow(bytes, extent == 0 ? 1 : extent, &bytes)) {
+        fail(name, fmt::format("shape {} has more bytes than 64 bits can count", value.dump()));
+      }
+      extents.push_back(static_cast<std::int64_t>(extent));
+    }
+    entry.shape = Shape(std::move(extents));
+    return empty ? 0 : bytes;
+  }
+
+  [[nodiscard]] Place parse_tensor(const std::string& name, const Json& value) const {
+    if (!value.is_object()) {
+      fail(name, "is not described by a JSON object");
+    }
+    Place place;
+    place.entry.name = name;
+    place.entry.file = file_;
+    place.entry.dtype = parse_type(name, member(name, value, "dtype"));
+    const std::uint64_t bytes = parse_shape(name, member(name, value, "shape"), place.entry);
+    const Json& offsets = member(name, value, "data_offsets");
+    if (!offsets.is_array() || offsets.size() != 2) {
+      fail(name, "data_offsets is not a list of two numbers");
+    }
+    place.begin = whole(name, offsets[0], "offset");
+    place.end = whole(name, offsets[1], "offset");
+    if (place.begin > place.end || place.end - place.begin != bytes) {
+      fail(name, fmt::format("offsets {} do not hold the {} bytes of shape {}", offsets.dump(),
+                             bytes, place.entry.shape.to_string()));
+    }
+    if (place.end > body_bytes_) {
+      fail(name, fmt::format("ends at byte {} of the data, but the file has only {} (it is cut "
+                             "short)",
+                             place.end, body_bytes_));
+    }
+    return place;
+  }
+
+  void check_cover(std::vector<Place>& places) const {
+    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    std::uint64_t reached = 0;
+    for (const Place& place : places) {
+      if (place.begin < reached) {
+        fail(place.entry.name, "overlaps another tensor's bytes");
+      }
+      if (place.begin > reached) {
+        fail(place.entry.name,
+             fmt::format("bytes {} to {} before it belong to no tensor", reached, place.begin));
+      }
+      reached = place.end;
+    }
+    if (reached != body_bytes_) {
+      fail(fmt::format("the last {} bytes belong to no tensor", body_bytes_ - reached));
+    }
+  }
+
+  std::filesystem::path file_;
+  std::uint64_t body_bytes_ = 0;
+};
+
+}  // namespace
+
+std::string_view safetensors_name(DType dtype) {
+  for (const auto& [text, each] : kNames) {
+    if (each == dtype) {
+      return text;
+    }
+  }
+  throw ArgumentError("dtype has no safetensors name");
+}
+
+std::vector<SafetensorsEntry> read_safetensors_header(const std::filesystem::path& file) {
+  return HeaderParser(file).parse();
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& file) {
+  return HeaderParser(file).parse_metadata();
+}
+
+}  // namespace sherd::io

@@ -1,0 +1,156 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "io/whole/safetensors/header.hpp"
+#include "sherd/base/check.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/base/unique_handle.hpp"
+
+namespace sherd::io {
+namespace {
+
+constexpr std::int64_t kChunkElements = std::int64_t{1} << 20;
+constexpr const char* kSingle = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+struct FdTraits {
+  using Raw = int;
+  static Raw null() noexcept { return -1; }
+  static void close(Raw fd) noexcept { ::close(fd); }
+};
+
+void read_exactly(int fd, const std::filesystem::path& file, std::byte* out, std::size_t bytes,
+                  std::uint64_t offset) {
+  while (bytes > 0) {
+    const ssize_t got = ::pread(fd, out, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      throw IoError(fmt::format("{}: cannot read {} bytes at {} ({})", file.string(), bytes, offset,
+                                got < 0 ? std::strerror(errno) : "the file has become shorter"));
+    }
+    out += got;
+    bytes -= static_cast<std::size_t>(got);
+    offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+/// Tensor name -> file name, from model.safetensors.index.json.
+std::map<std::string, std::string> read_index(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::map<std::string, std::string> result;
+  try {
+    const auto json = nlohmann::json::parse(in);
+    result = json.at("weight_map").get<std::map<std::string, std::string>>();
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(
+        fmt::format("{}: does not hold a weight_map of names ({})", file.string(), error.what()));
+  }
+  for (const auto& [tensor, name] : result) {
+    if (name.empty() || std::filesystem::path(name).filename() != name) {
+      throw ConfigError(fmt::format("{}: tensor '{}': '{}' is not the name of a file beside it",
+                                    file.string(), tensor, name));
+    }
+  }
+  return result;
+}
+
+using Entries = std::map<std::string, SafetensorsEntry>;
+
+void add_file(const std::filesystem::path& file, Entries& entries) {
+  for (SafetensorsEntry& entry : read_safetensors_header(file)) {
+    const auto [found, fresh] = entries.emplace(entry.name, entry);
+    validate(fresh, fmt::format("{}: tensor '{}': also in {}", file.string(), entry.name,
+                                found->second.file.string()));
+  }
+}
+
+void check_against_index(const std::filesystem::path& index,
+                         const std::map<std::string, std::string>& map, const Entries& entries) {
+  for (const auto& [tensor, name] : map) {
+    const auto found = entries.find(tensor);
+    validate(found != entries.end() && found->second.file.filename() == name,
+             fmt::format("{}: tensor '{}' is not in {} as it says", index.string(), tensor, name));
+  }
+  for (const auto& [tensor, entry] : entries) {
+    validate(map.count(tensor) != 0,
+             fmt::format("{}: tensor '{}' of {} is missing in its weight_map", index.string(),
+                         tensor, entry.file.string()));
+  }
+}
+
+Entries read_folder(const std::filesystem::path& folder) {
+  Entries entries;
+  if (std::filesystem::exists(folder / kSingle)) {
+    add_file(folder / kSingle, entries);
+    return entries;
+  }
+  const auto index = folder / kIndex;
+  validate(std::filesystem::exists(index),
+           fmt::format("{}: holds neither {} nor {} (the model's weights). Try: the folder of a "
+                       "downloaded or exported model",
+                       folder.string(), kSingle, kIndex));
+  const auto map = read_index(index);
+  std::set<std::string> files;
+  for (const auto& item : map) {
+    files.insert(item.second);
+  }
+  for (const std::string& name : files) {
+    add_file(folder / name, entries);
+  }
+  check_against_index(index, map, entries);
+  return entries;
+}
+
+}  // namespace
+
+SafetensorsReader::SafetensorsReader(const std::filesystem::path& file_or_folder) {
+  if (std::filesystem::is_directory(file_or_folder)) {
+    entries_ = read_folder(file_or_folder);
+  } else {
+    add_file(file_or_folder, entries_);
+  }
+}
+
+void SafetensorsReader::read(const std::string& name, std::int64_t first, const Tensor& out) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    throw ArgumentError("no tensor named '" + name + "'");
+  }
+  const SafetensorsEntry& entry = found->second;
+  const std::int64_t count = out.numel();
+  expect(first >= 0 && count <= entry.shape.numel() - first, "range beyond the tensor's end");
+  if (count == 0) {
+    return;
+  }
+  const UniqueHandle<FdTraits> fd(::open(entry.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
+    throw IoError(
+        fmt::format("{}: cannot be opened ({})", entry.file.string(), std::strerror(errno)));
+  }
+  const std::size_t width = size_of(entry.dtype);
+  const auto offset_of = [&](std::int64_t element) {
+    return entry.file_offset + static_cast<std::uint64_t>(first + element) * width;
+  };
+  if (entry.dtype == out.dtype()) {
+    read_exactly(fd.get(), entry.file, out.raw(), out.nbytes(), offset_of(0));
+    return;
+  }
+  const Tensor chunk = Tensor::empty({std::min(count, kChunkElements)}, entry.dtype);
+  for (std::int64_t done = 0; done < count; done += chunk.numel()) {
+    const Tensor part = chunk.slice(0, std::min(chunk.numel(), count - done));
+    read_exactly(fd.get(), entry.file, part.raw(), part.nbytes(), offset_of(done));
+    convert(part, out.slice(done, part.numel()));
+  }
+}
+
+}  // namespace sherd::io
