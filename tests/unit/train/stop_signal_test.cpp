@@ -7,7 +7,7 @@
 #include "sherd/base/error.hpp"
 #include "sherd/comm/backends.hpp"
 #include "sherd/train/agreement.hpp"
-#include "unit/train/temp_folder.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::train {
 namespace {
