@@ -3,7 +3,7 @@
 int main(int argc, char** argv) {
   sherd::runtime::Runtime runtime(argc, argv);  // owns MPI
   auto comms = sherd::comm::make_mesh_comms();  // the ranks as a grid
-  auto llama = std::make_shared<sherd::nn::Llama>(sherd::nn::LlamaConfig{});
+  auto llama = std::make_shared<sherd::models::Llama>(sherd::models::LlamaConfig{});
   auto model = sherd::fsdp::fully_shard(llama, comms);  // every rank keeps one piece
   sherd::optim::AdamW optimizer(model.parameters());
   const auto text = sherd::Tensor::zeros({2, 64}, sherd::DType::i32);  // your token ids

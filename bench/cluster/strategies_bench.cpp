@@ -20,7 +20,7 @@
 #include "sherd/base/log.hpp"
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
-#include "sherd/nn/llama.hpp"
+#include "sherd/models/llama.hpp"
 #include "sherd/optim/adamw.hpp"
 #include "sherd/runtime/runtime.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 using namespace sherd;
 
 struct Options {
-  nn::LlamaConfig llama;
+  models::LlamaConfig llama;
   std::int64_t seq = 32;
   std::int64_t batch = 1;  // sequences per rank and micro-batch
   int steps = 5;
@@ -102,7 +102,7 @@ class Training {
     if (row(strategy).parameters == fsdp::Level::node) {
       sharding.accumulation = fsdp::Accumulation::defer_all_reduce;
     }
-    return fsdp::fully_shard(std::make_shared<nn::Llama>(options.llama), comms, sharding);
+    return fsdp::fully_shard(std::make_shared<models::Llama>(options.llama), comms, sharding);
   }
 
   const Options& options_;

@@ -16,7 +16,7 @@
 #include "sherd/autograd/functional.hpp"
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
-#include "sherd/nn/llama.hpp"
+#include "sherd/models/llama.hpp"
 #include "sherd/optim/adamw.hpp"
 #include "sherd/runtime/runtime.hpp"
 #include "sherd/tensor/kernel/matmul.hpp"
@@ -27,7 +27,7 @@ using namespace sherd;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  nn::LlamaConfig llama;
+  models::LlamaConfig llama;
   std::int64_t seq = 256;
   std::int64_t batch = 4;  // sequences per rank
   int steps = 10;
@@ -101,7 +101,7 @@ class Training {
     if (options.checkpointing) {
       recompute = autograd::Recompute::non_reentrant;
     }
-    return fsdp::fully_shard(std::make_shared<nn::Llama>(options.llama, recompute), comms,
+    return fsdp::fully_shard(std::make_shared<models::Llama>(options.llama, recompute), comms,
                              sharding);
   }
 
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
     }
   }
   const Replay replay = replay_products(full, *comms.world, 5);
-  const nn::LlamaConfig& llama = options.llama;
+  const models::LlamaConfig& llama = options.llama;
   const double tokens = static_cast<double>(options.batch * options.seq);
   const double flops =
       tokens *

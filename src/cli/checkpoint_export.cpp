@@ -7,7 +7,7 @@
 #include "sherd/base/error.hpp"
 #include "sherd/io/consolidate.hpp"
 #include "sherd/io/inspect.hpp"
-#include "sherd/train/export.hpp"
+#include "sherd/weights/export.hpp"
 
 namespace sherd::cli {
 namespace {
@@ -59,11 +59,11 @@ int export_model(const Request& request) {
   constexpr double kGigabyte = 1e9;
   const CheckpointOptions& options = request.ckpt;
   const io::CheckpointReader checkpoint(step_folder(request.checkpoint));
-  train::ExportOptions how;
+  weights::ExportOptions how;
   how.dtype = parse_dtype(options.dtype);
   how.file_bytes = static_cast<std::size_t>(options.file_gigabytes * kGigabyte);
   how.all = options.all;
-  train::export_safetensors(checkpoint, options.output, how);
+  weights::export_safetensors(checkpoint, options.output, how);
   if (options.json) {
     print(Json{{"path", checkpoint.folder().string()},
                {"step", checkpoint.step()},

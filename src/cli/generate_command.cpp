@@ -3,22 +3,22 @@
 #include "cli/commands.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/io/inspect.hpp"
-#include "sherd/train/generate.hpp"
+#include "sherd/weights/generate.hpp"
 
 namespace sherd::cli {
 
 int run_generate(const runtime::Runtime& runtime, const Request& request) {
   validate(runtime.size() == 1, "generate runs on one process. Try: without mpirun");
   const io::CheckpointReader checkpoint(io::resolve_checkpoint(request.checkpoint));
-  train::require_byte_model(checkpoint);
-  const auto model = train::load_model(checkpoint);
+  weights::require_byte_model(checkpoint);
+  const auto model = weights::load_model(checkpoint);
   std::fputs(request.prompt.c_str(), stdout);
   std::fflush(stdout);
-  train::generate(*model, request.prompt, {request.max_tokens, request.temperature, request.seed},
-                  [](char c) {
-                    std::fputc(c, stdout);
-                    std::fflush(stdout);
-                  });
+  weights::generate(*model, request.prompt, {request.max_tokens, request.temperature, request.seed},
+                    [](char c) {
+                      std::fputc(c, stdout);
+                      std::fflush(stdout);
+                    });
   std::fputc('\n', stdout);
   return 0;
 }

@@ -9,7 +9,7 @@
 namespace sherd::cli {
 namespace {
 
-train::TrainConfig read_config(const Request& request) {
+config::TrainConfig read_config(const Request& request) {
   const PlanOptions& options = request.plan;
   const int sources = (request.config.empty() ? 0 : 1) + (options.preset.empty() ? 0 : 1) +
                       (options.model.empty() ? 0 : 1);
@@ -22,10 +22,10 @@ train::TrainConfig read_config(const Request& request) {
   if (!options.model.empty()) {
     return train::model_plan_config(options.model);
   }
-  return train::load_config(request.config, request.overrides);
+  return config::load_config(request.config, request.overrides);
 }
 
-train::PlanShape shape_for(const PlanOptions& options, const train::FsdpConfig& config) {
+train::PlanShape shape_for(const PlanOptions& options, const config::FsdpConfig& config) {
   train::PlanShape shape;
   shape.nodes = options.nodes.value_or(1);
   validate(shape.nodes > 0, fmt::format("--nodes is {}. Try: --nodes 1", shape.nodes));
@@ -46,7 +46,7 @@ train::PlanShape shape_for(const PlanOptions& options, const train::FsdpConfig& 
 
 int run_plan(const Request& request) {
   const PlanOptions& options = request.plan;
-  train::TrainConfig config = read_config(request);
+  config::TrainConfig config = read_config(request);
   const train::PlanShape shape = shape_for(options, config.fsdp_config);
   std::optional<std::size_t> memory;
   if (!options.memory.empty()) {

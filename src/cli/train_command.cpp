@@ -1,11 +1,11 @@
 #include <cstdio>
 
 #include "cli/commands.hpp"
+#include "cli/system_info.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/agree.hpp"
+#include "sherd/config/train_config.hpp"
 #include "sherd/runtime/findings.hpp"
-#include "sherd/train/config.hpp"
-#include "sherd/train/system_info.hpp"
 #include "sherd/train/trainer.hpp"
 
 namespace sherd::cli {
@@ -13,7 +13,7 @@ namespace {
 
 /// What rank 0 has to say of the launch before the first step. Errors are thrown.
 void announce(const runtime::Topology& topology) {
-  log::info(train::start_line(topology));
+  log::info(start_line(topology));
   for (const runtime::Finding& finding : runtime::find_problems(topology)) {
     if (finding.severity == runtime::Severity::warning && topology.rank == 0) {
       log::warning(finding.text);
@@ -28,10 +28,10 @@ void announce(const runtime::Topology& topology) {
 int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Request& request) {
   const runtime::Topology& topology = runtime.topology();
   const auto node = static_cast<std::size_t>(topology.node);
-  const train::LaunchShape launch{topology.size, topology.ranks_per_node.at(node)};
-  train::TrainConfig config;
+  const config::LaunchShape launch{topology.size, topology.ranks_per_node.at(node)};
+  config::TrainConfig config;
   comm::all_or_config_error(
-      world, [&] { config = load_config(request.config, request.overrides, launch); });
+      world, [&] { config = config::load_config(request.config, request.overrides, launch); });
   runtime::refuse_errors(topology, config.fsdp_config.device == "cuda");
   if (request.dry_run) {
     for (const std::string& notice : config.notices) {

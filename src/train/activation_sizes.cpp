@@ -21,7 +21,7 @@ ActivationSizes::ActivationSizes(const ActivationInput& input)
       tokens_(input.sequences * input.sequence_length),
       widened_(input.dtype == DType::f16 ||
                (input.dtype == DType::bf16 && !input.native_products)) {
-  const nn::LlamaConfig& model = input.model;
+  const models::LlamaConfig& model = input.model;
   const std::int64_t head = model.resolved_head_dim();
   const auto tensor = [&](std::int64_t width) {
     return bytes(tokens_ * width, size_of(input_.dtype));

@@ -167,7 +167,7 @@ class StepWalk {
 
   static constexpr std::size_t kScalar = 8;  // the loss, f64
 
-  const nn::LlamaConfig& model_;
+  const models::LlamaConfig& model_;
   std::optional<Recompute> checkpointing_;
   ActivationSizes s_;
   ActivationLedger ledger_;

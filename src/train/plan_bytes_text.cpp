@@ -67,7 +67,7 @@ std::string traffic_table(const StepPlan& plan) {
 }
 
 std::string activations_table(const StepPlan& plan) {
-  const nn::LlamaConfig& model = plan.subject.config.model.llama;
+  const models::LlamaConfig& model = plan.subject.config.model.llama;
   const auto layers = static_cast<std::size_t>(model.num_hidden_layers);
   std::string text = "\nActivations of a micro-batch (docs/plan.md has the formulas)\n";
   for (const KeptTensors& kept : plan.kept.block) {

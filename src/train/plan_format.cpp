@@ -84,7 +84,7 @@ std::string_view to_text(fsdp::Accumulation accumulation) {
   return kNames[static_cast<std::size_t>(accumulation)];
 }
 
-std::string_view checkpointing_text(const FsdpConfig& config) {
+std::string_view checkpointing_text(const config::FsdpConfig& config) {
   if (!config.activation_checkpointing) {
     return "off";
   }

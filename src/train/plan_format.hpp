@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sherd/config/train_config.hpp"
 #include "sherd/fsdp/sharding_plan.hpp"
-#include "sherd/train/config.hpp"
 
 namespace sherd::train {
 
@@ -18,7 +18,7 @@ namespace sherd::train {
 [[nodiscard]] std::string_view to_text(fsdp::Collective collective);
 [[nodiscard]] std::string_view to_text(fsdp::Accumulation accumulation);
 /// "off", "reentrant", "non_reentrant"
-[[nodiscard]] std::string_view checkpointing_text(const FsdpConfig& config);
+[[nodiscard]] std::string_view checkpointing_text(const config::FsdpConfig& config);
 
 /// "layers.0-79, root" for the names of 80 blocks and "".
 [[nodiscard]] std::string fold_names(const std::vector<std::string>& names);

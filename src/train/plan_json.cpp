@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
+#include "sherd/config/options.hpp"
 #include "sherd/train/plan.hpp"
 #include "train/plan_bytes_text.hpp"
 #include "train/plan_format.hpp"
-#include "train/trainer_options.hpp"
 
 namespace sherd::train {
 namespace {
@@ -128,7 +128,7 @@ Json header_json(const StepPlan& plan) {
           {"shared_memory", plan.shape.shared_memory},
           {"strategy", fsdp::row(plan.options.strategy).name},
           {"types", types_json(plan.options.mixed_precision)},
-          {"optimizer_slots", optimizer_slots(subject.config.optimizer)},
+          {"optimizer_slots", config::optimizer_slots(subject.config.optimizer)},
           {"activation_checkpointing", checkpointing_text(subject.config.fsdp_config)},
           {"micro_batches", subject.micro_batches},
           {"accumulation", to_text(plan.options.accumulation)},

@@ -1,12 +1,12 @@
+#include "sherd/config/options.hpp"
 #include "sherd/train/plan.hpp"
-#include "train/trainer_options.hpp"
 
 namespace sherd::train {
 namespace {
 
 using autograd::Recompute;
 
-std::optional<Recompute> checkpointing(const FsdpConfig& config) {
+std::optional<Recompute> checkpointing(const config::FsdpConfig& config) {
   if (!config.activation_checkpointing) {
     return std::nullopt;
   }
@@ -40,13 +40,13 @@ void add_activations(StepPlan& plan) {
 
 StepPlan plan_step(PlanSubject subject, const PlanShape& shape) {
   StepPlan plan;
-  plan.options = fsdp_options(subject.config);
+  plan.options = config::fsdp_options(subject.config);
   plan.options.mixed_precision.param_dtype = subject.compute_dtype;
-  const auto model = make_model(subject.config);
+  const auto model = config::make_model(subject.config);
   const fsdp::PlanInput input{.nodes = shape.nodes,
                               .local_size = shape.ranks_per_node,
                               .shared_memory = shape.shared_memory,
-                              .optimizer_slots = optimizer_slots(subject.config.optimizer),
+                              .optimizer_slots = config::optimizer_slots(subject.config.optimizer),
                               .micro_batches = static_cast<int>(subject.micro_batches)};
   plan.sharding = fsdp::plan_sharding(*model, plan.options, input);
   fsdp::FullyShardOptions replicated = plan.options;

@@ -4,18 +4,18 @@
 #include <algorithm>
 
 #include "sherd/base/check.hpp"
-#include "sherd/train/hf_config.hpp"
+#include "sherd/models/llama_hf.hpp"
+#include "sherd/models/llama_presets.hpp"
 #include "sherd/train/plan.hpp"
 #include "train/plan_format.hpp"
-#include "train/presets.hpp"
 
 namespace sherd::train {
 namespace {
 
 constexpr std::int64_t kSequenceLength = 2048;
 
-TrainConfig config_for(const nn::LlamaConfig& model) {
-  TrainConfig config;
+config::TrainConfig config_for(const models::LlamaConfig& model) {
+  config::TrainConfig config;
   config.model.llama = model;
   config.data.sequence_length = std::min(kSequenceLength, model.max_position_embeddings);
   config.training.global_batch_size = 0;  // one micro-batch for each rank
@@ -23,7 +23,7 @@ TrainConfig config_for(const nn::LlamaConfig& model) {
   return config;
 }
 
-void set_checkpointing(FsdpConfig& config, const std::string& mode) {
+void set_checkpointing(config::FsdpConfig& config, const std::string& mode) {
   validate(mode == "off" || mode == "reentrant" || mode == "non_reentrant",
            fmt::format("--activation-checkpointing {} is unknown. Try: off, reentrant, or "
                        "non_reentrant",
@@ -32,18 +32,18 @@ void set_checkpointing(FsdpConfig& config, const std::string& mode) {
   config.use_reentrant = mode == "reentrant";
 }
 
-DType compute_dtype(const FsdpConfig& config) {
+DType compute_dtype(const config::FsdpConfig& config) {
   return !config.mixed_precision ? DType::f32 : config.fp16 ? DType::f16 : DType::bf16;
 }
 
-void set_dtype(FsdpConfig& config, const std::string& dtype) {
+void set_dtype(config::FsdpConfig& config, const std::string& dtype) {
   validate(dtype == "f32" || dtype == "bf16" || dtype == "f16",
            fmt::format("--dtype {} is not a type to compute in. Try: f32, bf16, or f16", dtype));
   config.mixed_precision = dtype != "f32";
   config.fp16 = dtype == "f16";
 }
 
-void set_accumulation(FsdpConfig& config, const std::string& mode) {
+void set_accumulation(config::FsdpConfig& config, const std::string& mode) {
   for (const fsdp::Accumulation known :
        {fsdp::Accumulation::reduce_each, fsdp::Accumulation::defer_all_reduce,
         fsdp::Accumulation::no_sync}) {
@@ -61,7 +61,7 @@ void require_positive(const char* flag, const std::optional<std::int64_t>& value
                                              flag, value.value_or(0), flag));
 }
 
-void apply(const PlanChanges& changes, TrainConfig& config) {
+void apply(const PlanChanges& changes, config::TrainConfig& config) {
   if (changes.strategy) {
     config.fsdp_config.sharding_strategy = fsdp::parse_strategy(*changes.strategy);
   }
@@ -91,7 +91,7 @@ void check_shape(const PlanShape& shape) {
                        shape.nodes, shape.ranks_per_node, kMostRanks));
 }
 
-void check_length(const TrainConfig& config) {
+void check_length(const config::TrainConfig& config) {
   const std::int64_t most = config.model.llama.max_position_embeddings;
   validate(config.data.sequence_length <= most,
            fmt::format("a sequence of {} tokens is longer than the model's "
@@ -99,7 +99,7 @@ void check_length(const TrainConfig& config) {
                        config.data.sequence_length, most, most));
 }
 
-std::string name_of(const ModelConfig& model) {
+std::string name_of(const config::ModelConfig& model) {
   if (!model.preset.empty()) {
     return "preset " + model.preset;
   }
@@ -108,7 +108,8 @@ std::string name_of(const ModelConfig& model) {
 
 }  // namespace
 
-PlanSubject plan_subject(TrainConfig config, const PlanChanges& changes, const PlanShape& shape) {
+PlanSubject plan_subject(config::TrainConfig config, const PlanChanges& changes,
+                         const PlanShape& shape) {
   check_shape(shape);
   apply(changes, config);
   check_length(config);
@@ -128,19 +129,20 @@ PlanSubject plan_subject(TrainConfig config, const PlanChanges& changes, const P
   return subject;
 }
 
-TrainConfig preset_plan_config(const std::string& preset) {
-  const auto model = preset_config(preset);
+config::TrainConfig preset_plan_config(const std::string& preset) {
+  const auto model = models::preset_config(preset);
   validate(model.has_value(), fmt::format("there is no preset '{}'. Try: {}", preset,
-                                          fmt::join(preset_names(), ", ")));
-  TrainConfig config = config_for(*model);
+                                          fmt::join(models::preset_names(), ", ")));
+  config::TrainConfig config = config_for(*model);
   config.model.preset = preset;
   return config;
 }
 
-TrainConfig model_plan_config(const std::filesystem::path& model) {
+config::TrainConfig model_plan_config(const std::filesystem::path& model) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(model, ignored);
-  TrainConfig config = config_for(read_hf_sizes(folder ? model / "config.json" : model));
+  config::TrainConfig config =
+      config_for(models::read_hf_sizes(folder ? model / "config.json" : model));
   config.model.init_from = model;
   return config;
 }

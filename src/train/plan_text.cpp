@@ -164,7 +164,7 @@ std::string plan_text(const StepPlan& plan) {
          slots_text(plan) + bytes_table(plan) + traffic_table(plan) + activations_table(plan);
 }
 
-std::string plan_text(const runtime::Topology& topology, const TrainConfig& config) {
+std::string plan_text(const runtime::Topology& topology, const config::TrainConfig& config) {
   const bool shared =
       config.fsdp_config.comm_backend != "mpi" && config.fsdp_config.device == "cpu";
   const mesh::DeviceMesh mesh(topology.node_of_rank);  // refuses nodes of unequal size, as training

@@ -24,9 +24,9 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-nn::LlamaConfig read_config(const std::string& folder) {
+models::LlamaConfig read_config(const std::string& folder) {
   const auto json = nlohmann::json::parse(read_file(folder + "/config.json"));
-  nn::LlamaConfig config;
+  models::LlamaConfig config;
   config.vocab_size = json.at("vocab_size");
   config.hidden_size = json.at("hidden_size");
   config.intermediate_size = json.at("intermediate_size");

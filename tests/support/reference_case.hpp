@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "sherd/nn/llama.hpp"
+#include "sherd/models/llama.hpp"
 
 namespace sherd::test {
 
 /// One folder of tests/data/reference: a small Llama's start and what an unsharded f64 run makes of
 /// it. Parameter names are Hugging Face's without "model.".
 struct ReferenceCase {
-  nn::LlamaConfig config;
+  models::LlamaConfig config;
   std::map<std::string, Tensor> weights;     ///< f32
   std::map<std::string, Tensor> grad_step0;  ///< f32
   std::vector<double> loss;                  ///< of each step

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sherd/config/train_config.hpp"
 #include "sherd/fsdp/sharding_plan.hpp"
-#include "sherd/train/config.hpp"
 #include "sherd/train/plan_activations.hpp"
 
 /// What a run would hold and move, before anything is launched. docs/plan.md derives the figures.
@@ -36,21 +36,21 @@ struct PlanChanges {
 /// A model and how to train it, as far as a plan needs them.
 struct PlanSubject {
   std::string name;  ///< where the model came from, for the first line
-  TrainConfig config;
+  config::TrainConfig config;
   std::int64_t micro_batches = 1;  ///< per step, on the rank with most sequences
   DType compute_dtype = DType::f32;
   std::int64_t micro_batch_sequences = 1;  ///< of the largest micro-batch
 };
 
 /// A configuration for a launch of that shape. Throws ConfigError for values that make no sense.
-[[nodiscard]] PlanSubject plan_subject(TrainConfig config, const PlanChanges& changes,
+[[nodiscard]] PlanSubject plan_subject(config::TrainConfig config, const PlanChanges& changes,
                                        const PlanShape& shape);
 /// A configuration with a preset's model and otherwise default values; 2048 tokens or as many as
 /// the model allows, one sequence per rank and step. Throws ConfigError for an unknown name.
-[[nodiscard]] TrainConfig preset_plan_config(const std::string& preset);
+[[nodiscard]] config::TrainConfig preset_plan_config(const std::string& preset);
 /// The same for a Hugging Face config.json of a Llama-family model, or a folder that holds one, as
 /// init_from.
-[[nodiscard]] TrainConfig model_plan_config(const std::filesystem::path& model);
+[[nodiscard]] config::TrainConfig model_plan_config(const std::filesystem::path& model);
 
 struct StepPlan {
   PlanSubject subject;

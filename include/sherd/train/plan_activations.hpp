@@ -8,13 +8,13 @@
 
 #include "sherd/autograd/function.hpp"
 #include "sherd/base/dtype.hpp"
-#include "sherd/nn/llama.hpp"
+#include "sherd/models/llama.hpp"
 
 namespace sherd::train {
 
 /// One forward and backward of a Llama on one rank.
 struct ActivationInput {
-  nn::LlamaConfig model;
+  models::LlamaConfig model;
   std::int64_t sequences = 1;  ///< of the micro-batch
   std::int64_t sequence_length = 1;
   DType dtype = DType::f32;  ///< the model computes in

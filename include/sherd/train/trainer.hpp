@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "sherd/config/train_config.hpp"
 #include "sherd/runtime/runtime.hpp"
-#include "sherd/train/config.hpp"
 
 namespace sherd::train {
 
@@ -14,10 +14,11 @@ inline constexpr int kStoppedEarly = 85;
 /// metrics. Collective over all ranks of the launch; blocking. Returns the process's exit code: 0
 /// when all steps are done, kStoppedEarly after SIGINT, SIGTERM or SIGUSR1. Throws ConfigError (on
 /// all ranks alike) for input that makes no sense, any other Error when a rank fails.
-[[nodiscard]] int run_training(runtime::Runtime& runtime, const TrainConfig& config);
+[[nodiscard]] int run_training(runtime::Runtime& runtime, const config::TrainConfig& config);
 
 /// What the run would hold and move, as text: groups, bytes per rank by kind, bytes moved a step.
 /// Local; allocates no parameters.
-[[nodiscard]] std::string plan_text(const runtime::Topology& topology, const TrainConfig& config);
+[[nodiscard]] std::string plan_text(const runtime::Topology& topology,
+                                    const config::TrainConfig& config);
 
 }  // namespace sherd::train

@@ -26,7 +26,7 @@ class Failure(ReferenceTest):
                 self.assertLess(time.monotonic() - start, SECONDS_TO_END, output)
                 self.assertIn("[rank 1", output)
                 self.assertIn("forward of step 3 failed", output)
-                self.assertIn("training_run.cpp:", output)
+                self.assertIn("train/run.cpp:", output)
 
     def test_killed_while_writing_leaves_the_older_checkpoint(self):
         self.reference_config()

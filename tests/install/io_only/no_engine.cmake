@@ -1,7 +1,7 @@
 # Fails when PROGRAM holds code of the engine or loads a library of it.
 execute_process(COMMAND ldd "${PROGRAM}" OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND "${NM}" -C "${PROGRAM}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-foreach(module autograd nn optim fsdp train)
+foreach(module autograd nn models optim fsdp config data weights train)
   if(libraries MATCHES "libsherd_${module}" OR symbols MATCHES "sherd::${module}::")
     message(FATAL_ERROR "${PROGRAM} holds something of ${module}: a user of sherd::io needs none")
   endif()

@@ -10,7 +10,7 @@
 
 #include "sherd/autograd/functional.hpp"
 #include "sherd/base/error.hpp"
-#include "sherd/nn/llama.hpp"
+#include "sherd/models/llama.hpp"
 #include "sherd/tensor/memory_stats.hpp"
 #include "unit/fsdp/odd_training.hpp"
 
@@ -193,8 +193,8 @@ TEST(OnDeviceMore, OffloadIsRefused) {
 }
 
 /// Three blocks; with activation checkpointing.
-std::shared_ptr<nn::Llama> small_llama() {
-  nn::LlamaConfig config;
+std::shared_ptr<models::Llama> small_llama() {
+  models::LlamaConfig config;
   config.vocab_size = 37;
   config.hidden_size = 16;
   config.intermediate_size = 24;
@@ -202,7 +202,7 @@ std::shared_ptr<nn::Llama> small_llama() {
   config.num_attention_heads = 2;
   config.num_key_value_heads = 1;
   config.max_position_embeddings = 16;
-  return std::make_shared<nn::Llama>(config, autograd::Recompute::non_reentrant);
+  return std::make_shared<models::Llama>(config, autograd::Recompute::non_reentrant);
 }
 
 /// Forward and backward of two micro-batches; their losses.

@@ -5,7 +5,7 @@
 #include <functional>
 #include <mutex>
 
-#include "sherd/nn/llama.hpp"
+#include "sherd/models/llama.hpp"
 #include "unit/fsdp/odd_training.hpp"
 
 namespace sherd::fsdp {
@@ -377,14 +377,14 @@ std::int64_t gathers_of_a_step(ShardingStrategy strategy,
                                std::optional<autograd::Recompute> recompute) {
   std::int64_t gathers = 0;
   run_grid({2, 2}, Memory::shared, [&](comm::MeshComms& comms) {
-    nn::LlamaConfig config;
+    models::LlamaConfig config;
     config.vocab_size = 11;
     config.hidden_size = 16;
     config.intermediate_size = 24;
     config.num_hidden_layers = 3;
     FullyShardOptions options;
     options.strategy = strategy;
-    const auto net = std::make_shared<nn::Llama>(config, recompute);
+    const auto net = std::make_shared<models::Llama>(config, recompute);
     ShardedModel model = fully_shard(net, comms, options);
     for (int step = 0; step < 2; ++step) {
       const std::int64_t before = model.counters().gathers;

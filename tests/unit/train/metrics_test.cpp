@@ -8,7 +8,7 @@
 
 #include "sherd/base/error.hpp"
 #include "sherd/train/console.hpp"
-#include "unit/train/temp_folder.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::train {
 namespace {

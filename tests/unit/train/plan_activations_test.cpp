@@ -16,9 +16,9 @@ namespace {
 using autograd::Recompute;
 using autograd::Variable;
 
-nn::LlamaConfig model_of(int hidden, int inner, int layers, int heads, int kv_heads, int vocab,
-                         int head_dim = 0) {
-  nn::LlamaConfig model;
+models::LlamaConfig model_of(int hidden, int inner, int layers, int heads, int kv_heads, int vocab,
+                             int head_dim = 0) {
+  models::LlamaConfig model;
   model.hidden_size = hidden;
   model.intermediate_size = inner;
   model.num_hidden_layers = layers;
@@ -33,7 +33,7 @@ bool has_native_bf16() {
   return kernel::matmul_implementation(DType::bf16).find("through") == std::string::npos;
 }
 
-void step(nn::Llama& net, std::int64_t sequences, std::int64_t length) {
+void step(models::Llama& net, std::int64_t sequences, std::int64_t length) {
   const Tensor tokens = Tensor::zeros({sequences, length}, DType::i32);
   const Tensor targets = Tensor::zeros({sequences, length}, DType::i32);
   const Variable loss = autograd::cross_entropy(net(Variable(tokens)), targets, 1.0);
@@ -42,7 +42,7 @@ void step(nn::Llama& net, std::int64_t sequences, std::int64_t length) {
 
 /// The most bytes alive at once in a step, beyond parameters and their gradients.
 std::size_t measured_peak(const ActivationInput& input) {
-  nn::Llama net(input.model, input.checkpointing);
+  models::Llama net(input.model, input.checkpointing);
   nn::materialize(net, 1, input.dtype);
   const std::size_t before = memory_stats().live_bytes;
   step(net, 1, 1);  // makes the gradients
@@ -58,14 +58,14 @@ std::size_t measured_peak(const ActivationInput& input) {
 }
 
 TEST(PlanActivations, EqualWhatAStepHolds) {
-  const nn::LlamaConfig models[] = {
+  const models::LlamaConfig models[] = {
       model_of(64, 176, 3, 4, 4, 500),  // the peak is at lm_head
       model_of(64, 176, 3, 4, 2, 32),   // in an MLP
       model_of(8, 8, 1, 4, 1, 16, 64),  // in attention
       model_of(48, 100, 1, 2, 2, 1000),
   };
   std::set<std::string> places;
-  for (nn::LlamaConfig model : models) {
+  for (models::LlamaConfig model : models) {
     for (const auto mode : {std::optional<Recompute>(), std::optional(Recompute::reentrant),
                             std::optional(Recompute::non_reentrant)}) {
       for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
@@ -101,7 +101,7 @@ TEST(PlanActivations, EqualWhatAStepOfTheEngineHolds) {
       fsdp::FullyShardOptions options;
       options.mixed_precision.param_dtype = dtype;
       fsdp::ShardedModel model =
-          fully_shard(std::make_shared<nn::Llama>(input.model, mode), comms, options);
+          fully_shard(std::make_shared<models::Llama>(input.model, mode), comms, options);
       for (int again = 0; again < 2; ++again) {
         model.parameters().zero_grad();
         const std::size_t before = memory_stats().live_bytes;

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sherd/base/error.hpp"
+#include "sherd/models/llama_presets.hpp"
+#include "support/temp_folder.hpp"
 #include "train/plan_format.hpp"
-#include "train/presets.hpp"
-#include "unit/train/temp_folder.hpp"
 
 namespace sherd::train {
 namespace {
@@ -27,7 +27,7 @@ TEST(Presets, HaveThePublishedNumbersOfParameters) {
       {"70b", 68'976'648'192},  // Llama 2 70B
   };
   for (const auto& [name, parameters] : published) {
-    EXPECT_EQ(preset_config(name)->parameter_count(), parameters) << name;
+    EXPECT_EQ(models::preset_config(name)->parameter_count(), parameters) << name;
   }
 }
 
@@ -100,7 +100,7 @@ TEST(Plan, DeferringSendsAcrossOnce) {
 }
 
 TEST(Plan, MicroBatchesAreThoseOfTheRankWithMost) {
-  TrainConfig config = preset_plan_config("tiny");
+  config::TrainConfig config = preset_plan_config("tiny");
   config.training.global_batch_size = 13;
   config.training.micro_batch_size = 2;
   const PlanSubject most = plan_subject(config, {}, {2, 2, true});  // 4, 3, 3, 3 sequences
@@ -152,7 +152,7 @@ TEST(Plan, ReadsLlamaFamilyConfigs) {
   for (const char* type : {"llama", "mistral"}) {
     write(R"({"model_type": ")" + std::string(type) + R"(", )" + sizes);
     for (const auto& path : {folder.path(), folder.path() / "config.json"}) {
-      const nn::LlamaConfig model = model_plan_config(path).model.llama;
+      const models::LlamaConfig model = model_plan_config(path).model.llama;
       EXPECT_EQ(model.parameter_count(), 7'241'732'096) << type;  // Mistral 7B
     }
   }
@@ -167,7 +167,7 @@ TEST(Plan, JsonHasAllOfIt) {
   hybrid.accumulate = 3;
   const StepPlan plan = plan_preset("tiny", hybrid, {2, 2, true});
   const json all = json::parse(plan_json(plan, 1000));
-  EXPECT_EQ(all["parameters"], preset_config("tiny")->parameter_count());
+  EXPECT_EQ(all["parameters"], models::preset_config("tiny")->parameter_count());
   EXPECT_EQ(all["bytes_per_rank"]["total"], plan.bytes_per_rank());
   EXPECT_EQ(all["bytes_per_rank"]["by_kind"]["optimizer_state"],
             plan.sharding.memory.optimizer_state);

@@ -4,9 +4,7 @@
 
 #include <csignal>
 
-#include "sherd/base/error.hpp"
-#include "sherd/comm/backends.hpp"
-#include "unit/train/temp_folder.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::train {
 namespace {

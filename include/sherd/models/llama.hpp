@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "sherd/autograd/function.hpp"
+#include "sherd/nn/module.hpp"
+
+namespace sherd::models {
+
+/// Sizes of a Llama-family decoder; names as in Hugging Face's config.json.
+struct LlamaConfig {
+  std::int64_t vocab_size = 256;
+  std::int64_t hidden_size = 256;
+  std::int64_t intermediate_size = 688;
+  std::int64_t num_hidden_layers = 4;
+  std::int64_t num_attention_heads = 4;
+  std::int64_t num_key_value_heads = 4;
+  std::int64_t head_dim = 0;  ///< 0: hidden_size / num_attention_heads
+  std::int64_t max_position_embeddings = 2048;
+  double rms_norm_eps = 1e-5;
+  double rope_theta = 10000.0;
+  double initializer_range = 0.02;
+  bool tie_word_embeddings = false;
+  bool attention_bias = false;
+  bool mlp_bias = false;
+
+  [[nodiscard]] std::int64_t resolved_head_dim() const {
+    return head_dim != 0 ? head_dim : hidden_size / num_attention_heads;
+  }
+  /// Throws ConfigError naming the field that makes no sense.
+  void check() const;
+  [[nodiscard]] std::int64_t parameter_count() const;
+};
+
+/// Decoder: embed_tokens, layers.{i}, norm, lm_head (names of Hugging Face without "model."). The
+/// input is a Variable holding i32 token ids [batch, seq]; the output is logits [batch, seq,
+/// vocab]. seq may be at most max_position_embeddings. Activation checkpointing per block when
+/// asked. Computes in the type its parameters' data have (all the same one). Initial weights are
+/// normal(initializer_range), those of o_proj and down_proj divided by sqrt(2 * num_hidden_layers);
+/// norms are ones, biases zeros.
+class Llama : public nn::Module {
+ public:
+  explicit Llama(const LlamaConfig& config,
+                 std::optional<autograd::Recompute> activation_checkpointing = std::nullopt);
+  [[nodiscard]] nn::Variable forward(const nn::Variable& ids) override;
+  [[nodiscard]] const LlamaConfig& config() const noexcept { return config_; }
+
+ private:
+  LlamaConfig config_;
+  std::shared_ptr<nn::Module> embed_tokens_;
+  std::shared_ptr<nn::ModuleList> layers_;
+  std::shared_ptr<nn::Module> norm_;
+  std::shared_ptr<nn::Module> lm_head_;
+};
+
+}  // namespace sherd::models

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "sherd/base/dtype.hpp"
+#include "sherd/models/llama.hpp"
+
+namespace sherd::models {
+
+/// Reads a Hugging Face config.json of a Llama-family model. `where` names it in messages. Local.
+/// Throws ConfigError naming the key: another architecture or activation, rope types other than
+/// "default", keys missing or of the wrong type.
+[[nodiscard]] LlamaConfig parse_hf_config(const std::string& json, const std::string& where);
+
+/// parse_hf_config() of FOLDER/config.json.
+[[nodiscard]] LlamaConfig read_hf_config(const std::filesystem::path& folder);
+
+/// The sizes in a config.json, for plans: besides what parse_hf_config() takes, Mistral models and
+/// any kind of rotary positions, which change no byte. Throws ConfigError.
+[[nodiscard]] LlamaConfig read_hf_sizes(const std::filesystem::path& file);
+
+/// The config.json that describes the model; `weights` is the dtype of the files beside it.
+[[nodiscard]] std::string to_hf_config(const LlamaConfig& config, DType weights = DType::f32);
+
+}  // namespace sherd::models

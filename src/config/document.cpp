@@ -1,0 +1,136 @@
+#include "config/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "sherd/base/error.hpp"
+
+namespace sherd::config {
+namespace {
+
+std::string read_text(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::ifstream in(file, std::ios::binary);
+  if (!in || std::filesystem::is_directory(file, ignored)) {
+    const char* reason = in ? "it is a folder" : std::strerror(errno);
+    throw ConfigError(fmt::format(
+        "{}: cannot be read: {} (a run needs its configuration). Try: the path of a YAML file",
+        file.string(), reason));
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+YAML::Node parse(const std::filesystem::path& file) {
+  const std::string text = read_text(file);
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::Exception& error) {
+    throw ConfigError(
+        fmt::format("{}:{}: not readable as YAML: {}. Try: check the indentation and "
+                    "the brackets near this line",
+                    file.string(), error.mark.line + 1, error.msg));
+  }
+}
+
+/// Walks one document.
+class Walker {
+ public:
+  Walker(const std::filesystem::path& file, const std::vector<std::string>& sections,
+         Problems& problems)
+      : file_(file.string()), sections_(sections), problems_(problems) {}
+
+  ConfigDocument walk(const YAML::Node& root) {
+    if (root.IsNull()) {
+      return {};
+    }
+    if (!root.IsMap()) {
+      problems_.add(at(root), "", "the file does not hold a map of sections", "",
+                    "model:, data:, training: ... each with its keys below");
+      return {};
+    }
+    walk_map(root, "");
+    return std::move(document_);
+  }
+
+ private:
+  [[nodiscard]] Origin at(const YAML::Node& node) const {
+    const int line = node.Mark().line + 1;
+    return {Origin::Kind::file, fmt::format("{}:{}", file_, line), line};
+  }
+
+  void walk_map(const YAML::Node& map, const std::string& prefix) {
+    std::map<std::string, int> seen;
+    for (const auto& pair : map) {
+      if (!pair.first.IsScalar()) {
+        problems_.add(at(pair.first), prefix, "a key is not a plain word", "", "key: value");
+        continue;
+      }
+      const std::string name = pair.first.Scalar();
+      const std::string path = prefix.empty() ? name : prefix + "." + name;
+      const Origin origin = at(pair.first);
+      if (const auto [first, fresh] = seen.emplace(name, origin.line); !fresh) {
+        problems_.add(origin, path, fmt::format("given twice, first in line {}", first->second),
+                      "only one of them could count", "keep one");
+        continue;
+      }
+      visit(path, prefix.empty(), pair.second, origin);
+    }
+  }
+
+  void visit(const std::string& path, bool top, const YAML::Node& value, const Origin& origin) {
+    const bool section =
+        top && std::find(sections_.begin(), sections_.end(), path) != sections_.end();
+    if (!section) {
+      document_.entries.push_back({path, value, origin});
+      return;
+    }
+    document_.sections.emplace(path, origin);
+    if (value.IsMap()) {
+      walk_map(value, path);
+    } else if (!value.IsNull()) {
+      problems_.add(origin, path, "a section holds keys, not a value", "",
+                    path + ": with its keys indented in the lines below");
+    }
+  }
+
+  std::string file_;
+  const std::vector<std::string>& sections_;
+  Problems& problems_;
+  ConfigDocument document_;
+};
+
+}  // namespace
+
+ConfigDocument read_document(const std::filesystem::path& file,
+                             const std::vector<std::string>& sections, Problems& problems) {
+  return Walker(file, sections, problems).walk(parse(file));
+}
+
+void read_override(const std::string& text, ConfigEntries& entries, Problems& problems) {
+  const Origin origin{Origin::Kind::command_line, "command line", 0};
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    problems.add(origin, text, "not of the form key=value", "", "training.steps=20");
+    return;
+  }
+  const std::string path = text.substr(0, equals);
+  YAML::Node value;
+  try {
+    value = YAML::Load(text.substr(equals + 1));
+  } catch (const YAML::Exception& error) {
+    problems.add(origin, path, "the value is not readable as YAML: " + error.msg, "",
+                 "quote the argument for the shell");
+    return;
+  }
+  entries.remove_if([&](const ConfigEntry& entry) { return entry.path == path; });
+  entries.push_back({path, value, origin});
+}
+
+}  // namespace sherd::config

@@ -1,0 +1,88 @@
+#include "data/manifest.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sherd::data {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::size_t kBlocks = 64;
+
+std::string hash(std::span<const std::byte> bytes) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  if (bytes.size() <= kBlock * kBlocks) {
+    XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
+  } else {
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      const std::size_t at = (bytes.size() - kBlock) / (kBlocks - 1) * i;
+      XXH3_64bits_update(state.get(), bytes.data() + at, kBlock);
+    }
+    XXH3_64bits_update(state.get(), bytes.data() + bytes.size() - kBlock, kBlock);
+  }
+  return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
+}
+
+void compare_files(const Json& saved, const Json& now, std::vector<std::string>& changes) {
+  for (std::size_t i = 0; i < std::min(saved.size(), now.size()); ++i) {
+    const auto path = now[i].value("path", std::string());
+    if (saved[i].at("bytes") != now[i].at("bytes")) {
+      changes.push_back(fmt::format("{} has {} bytes, it had {}", path, now[i].at("bytes").dump(),
+                                    saved[i].at("bytes").dump()));
+    } else if (saved[i].at("xxh3") != now[i].at("xxh3")) {
+      changes.push_back(fmt::format("{} has other content", path));
+    }
+  }
+  if (saved.size() != now.size()) {
+    changes.push_back(fmt::format("{} files, there were {}", now.size(), saved.size()));
+  }
+}
+
+}  // namespace
+
+std::string make_manifest(const TokenStream& stream, const config::DataConfig& config,
+                          std::int64_t global_batch_size, std::uint64_t seed) {
+  Json json;
+  json["kind"] = config.text.empty() ? "tokens" : "text";
+  json["sequence_length"] = config.sequence_length;
+  json["global_batch_size"] = global_batch_size;
+  const bool shuffled = config.order == config::DataConfig::Order::shuffled;
+  json["order"] = shuffled ? "shuffled" : "sequential";
+  json["shuffle_seed"] = shuffled ? Json(seed) : Json();
+  json["files"] = Json::array();
+  for (const TokenStream::Part& part : stream.parts()) {
+    json["files"].push_back({{"path", part.file->path().string()},
+                             {"bytes", part.file->bytes().size()},
+                             {"xxh3", hash(part.file->bytes())}});
+  }
+  return json.dump();
+}
+
+std::vector<std::string> manifest_changes(const std::string& saved, const std::string& now) {
+  std::vector<std::string> changes;
+  try {
+    const Json before = Json::parse(saved);
+    const Json after = Json::parse(now);
+    for (const char* key :
+         {"kind", "sequence_length", "global_batch_size", "order", "shuffle_seed"}) {
+      if (before.at(key) != after.at(key)) {
+        changes.push_back(
+            fmt::format("{} is {}, it was {}", key, after.at(key).dump(), before.at(key).dump()));
+      }
+    }
+    compare_files(before.at("files"), after.at("files"), changes);
+  } catch (const nlohmann::json::exception&) {
+    changes.emplace_back("the checkpoint's description of its data cannot be read");
+  }
+  return changes;
+}
+
+}  // namespace sherd::data

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "data/mapped_file.hpp"
+
+namespace sherd::data {
+
+/// Token files or text files one after the other, as one list of token ids. Local.
+class TokenStream {
+ public:
+  /// Token files: llm.c's (1024-byte header, 16 or 32 bits a token) or raw little-endian 16 bits.
+  /// Throws ConfigError naming the file.
+  static TokenStream from_token_files(const std::vector<std::filesystem::path>& files);
+  /// Files, and all regular files below folders in the order of their names (hidden ones and second
+  /// names of the same file left out); a byte is a token.
+  static TokenStream from_text(const std::vector<std::filesystem::path>& paths);
+
+  [[nodiscard]] std::int64_t size() const noexcept;
+  /// Tokens first .. first+out.size()-1. Throws ConfigError naming file, position and value of one
+  /// that is not below `vocab_size`.
+  void copy(std::int64_t first, std::int64_t vocab_size, std::span<std::int32_t> out) const;
+
+  /// One file's part of the stream.
+  struct Part {
+    std::unique_ptr<MappedFile> file;
+    std::size_t header_bytes = 0;
+    int token_bytes = 1;
+    std::int64_t first = 0;  ///< position of its first token in the stream
+    std::int64_t count = 0;
+  };
+  [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
+
+ private:
+  void add(Part part);
+
+  std::vector<Part> parts_;
+};
+
+}  // namespace sherd::data

@@ -1,0 +1,51 @@
+#include "weights/checkpoint_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sherd/base/error.hpp"
+#include "sherd/models/llama_hf.hpp"
+#include "sherd/weights/generate.hpp"
+
+namespace sherd::weights {
+namespace {
+
+/// Null when there is none: any program may have written the checkpoint.
+nlohmann::json config_of(const io::CheckpointReader& checkpoint) {
+  const std::vector<std::string> keys = checkpoint.common_keys();
+  if (std::find(keys.begin(), keys.end(), "config") == keys.end()) {
+    return {};
+  }
+  return nlohmann::json::parse(checkpoint.common("config"), nullptr, false);
+}
+
+}  // namespace
+
+void require_byte_model(const io::CheckpointReader& checkpoint) {
+  const models::LlamaConfig model = model_of(checkpoint);
+  const auto json = config_of(checkpoint);
+  const bool text = json.contains("data") && json.at("data").contains("text");
+  if (model.vocab_size != 256 && !text) {
+    throw ConfigError(fmt::format(
+        "checkpoint of step {}: its model was trained on token files with a vocabulary of {} (only "
+        "bytes can be written out without the tokenizer). Try: a model trained on data.text",
+        checkpoint.step(), model.vocab_size));
+  }
+}
+
+models::LlamaConfig model_of(const io::CheckpointReader& checkpoint) {
+  const std::string where = fmt::format("checkpoint of step {}", checkpoint.step());
+  const auto json = config_of(checkpoint);
+  if (!json.is_object() || !json.contains("model")) {
+    throw ConfigError(where +
+                      ": its configuration describes no model. Try: a checkpoint written by "
+                      "sherd train");
+  }
+  return models::parse_hf_config(json.at("model").dump(), where + ", model");
+}
+
+}  // namespace sherd::weights

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "sherd/io/inspect.hpp"
+#include "sherd/models/llama.hpp"
+
+namespace sherd::weights {
+
+/// Sizes of the model in a checkpoint, from the configuration saved in it. Throws ConfigError.
+[[nodiscard]] models::LlamaConfig model_of(const io::CheckpointReader& checkpoint);
+
+/// Checkpoint key of a parameter: "model." in front.
+[[nodiscard]] inline std::string checkpoint_key(const std::string& parameter) {
+  return "model." + parameter;
+}
+
+}  // namespace sherd::weights
