@@ -6,8 +6,6 @@
 #include "config/codecs.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/config/training_device.hpp"
-#include "sherd/models/llama_hf.hpp"
-#include "sherd/models/llama_presets.hpp"
 #include "sherd/runtime/device.hpp"
 
 namespace sherd::config {
@@ -184,20 +182,20 @@ void check_files(const CheckContext& c) {
 
 void check_data_fits_model(const CheckContext& c) {
   const DataConfig& d = c.config.data;
-  const models::LlamaConfig& m = c.config.model.llama;
   if (c.problems.concern("model") || c.problems.concern("data.sequence_length")) {
     return;
   }
+  const models::DecoderFacts m = c.config.model.spec.facts();
   if (!d.text.empty() && m.vocab_size < 256) {
     c.problem("data.text", fmt::format("bytes do not fit a vocabulary of {}", m.vocab_size),
               "a byte is a token below 256", "vocab_size: 256");
   }
-  if (d.sequence_length > m.max_position_embeddings) {
+  if (d.sequence_length > m.longest_sequence) {
     c.problem("data.sequence_length",
-              fmt::format("{} is longer than the model's max_position_embeddings, {}",
-                          d.sequence_length, m.max_position_embeddings),
+              fmt::format("{} is longer than the model's {}, {}", d.sequence_length,
+                          m.longest_sequence_key, m.longest_sequence),
               "positions beyond it have no meaning",
-              fmt::format("sequence_length: {}", m.max_position_embeddings));
+              fmt::format("sequence_length: {}", m.longest_sequence));
   }
 }
 
@@ -206,7 +204,7 @@ void check_model(const CheckContext& c) {
     return;
   }
   try {
-    c.config.model.llama.check();
+    c.config.model.spec.check();
   } catch (const ConfigError& error) {
     c.problem("model", error.what(), "", "");
   }
@@ -259,13 +257,13 @@ void resolve_model(const CheckContext& context, bool any_field) {
   }
   if (!model.init_from.empty()) {
     try {
-      model.llama = models::read_hf_config(model.init_from);
+      model.spec = models::read_model(model.init_from / "config.json");
     } catch (const ConfigError& error) {
       context.problem("model.init_from", error.what(), "", "");
     }
   } else if (!model.preset.empty()) {
-    if (auto preset = models::preset_config(model.preset)) {
-      model.llama = *preset;
+    if (auto preset = models::find_preset(model.preset)) {
+      model.spec = std::move(*preset);
     } else {
       context.problem("model.preset", not_one_of(model.preset, models::preset_names()), "",
                       "preset: tiny");

@@ -25,6 +25,45 @@ std::string not_one_of(const std::string& word, const std::vector<std::string>& 
                      near.empty() ? "" : "; did you mean " + near + "?");
 }
 
+namespace {
+
+/// Reads a value of the kind that `value` has; returns what is wrong with it.
+std::string read_size(const models::Field& field, const YAML::Node& node,
+                      models::FieldValue& value) {
+  if (auto* whole = std::get_if<std::int64_t>(&value)) {
+    return read_whole(node, field.minimum, field.maximum, *whole);
+  }
+  if (auto* flag = std::get_if<bool>(&value)) {
+    return read_flag(node, *flag);
+  }
+  auto& real = std::get<double>(value);
+  const std::string problem = read_real(node, real);
+  const Bounds bounds =
+      field.real_minimum_excluded ? above(field.real_minimum) : from(field.real_minimum);
+  return problem.empty() ? bounds.check(real) : problem;
+}
+
+}  // namespace
+
+ConfigKey size_of_model(const models::Field& field) {
+  return {"model." + field.name,
+          field.meaning,
+          field.example,
+          false,
+          [field](TrainConfig& c, const YAML::Node& node) {
+            models::FieldValue value = field.get(c.model.spec.sizes());
+            std::string problem = read_size(field, node, value);
+            if (problem.empty()) {
+              field.set(c.model.spec.sizes(), value);
+            }
+            return problem;
+          },
+          [field](const TrainConfig& c) {
+            return std::visit([](auto value) { return nlohmann::json(value); },
+                              field.get(c.model.spec.sizes()));
+          }};
+}
+
 ConfigKey betas(std::string path, std::string meaning, std::string example) {
   return {std::move(path),
           std::move(meaning),

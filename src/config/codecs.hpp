@@ -204,6 +204,8 @@ ConfigKey word_of(std::string path, std::string meaning, std::string example, Fi
                              std::move(names));
 }
 
+/// The key of a model's size.
+[[nodiscard]] ConfigKey size_of_model(const models::Field& field);
 [[nodiscard]] ConfigKey betas(std::string path, std::string meaning, std::string example);
 [[nodiscard]] ConfigKey strategy(std::string path, std::string meaning, std::string example);
 [[nodiscard]] ConfigKey version(std::string path, std::string meaning, std::string example);

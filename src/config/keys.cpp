@@ -18,40 +18,23 @@ constexpr std::int64_t kMaxSize = 1 << 24;  // of a model's or batch's extent
 
 using Keys = std::vector<ConfigKey>;
 
-void add_model(Keys& k) {
+/// "tiny, 125m or 1b"
+std::string any_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
+}
+
+void add_model(Keys& k, const models::ModelFamily& family) {
   k.push_back(path("model.init_from", "a Hugging Face folder to start from", "models/llama",
                    SHERD_FIELD(model.init_from)));
   k.push_back(
-      word("model.preset", "tiny, 125m, 1b, 7b, 13b or 70b", "tiny", SHERD_FIELD(model.preset)));
-  const auto size = [&](const char* key, const char* meaning, const char* example, auto field) {
-    k.push_back(whole(key, meaning, example, field, 1, kMaxSize));
-  };
-  size("model.vocab_size", "token ids", "256", SHERD_FIELD(model.llama.vocab_size));
-  size("model.hidden_size", "width of the model", "256", SHERD_FIELD(model.llama.hidden_size));
-  size("model.intermediate_size", "width inside the MLP", "688",
-       SHERD_FIELD(model.llama.intermediate_size));
-  size("model.num_hidden_layers", "decoder blocks", "4",
-       SHERD_FIELD(model.llama.num_hidden_layers));
-  size("model.num_attention_heads", "query heads", "4",
-       SHERD_FIELD(model.llama.num_attention_heads));
-  size("model.num_key_value_heads", "key and value heads", "4",
-       SHERD_FIELD(model.llama.num_key_value_heads));
-  k.push_back(whole("model.head_dim", "width of a head; 0: hidden_size / num_attention_heads", "0",
-                    SHERD_FIELD(model.llama.head_dim), 0, kMaxSize));
-  size("model.max_position_embeddings", "longest sequence", "2048",
-       SHERD_FIELD(model.llama.max_position_embeddings));
-  k.push_back(real("model.rms_norm_eps", "added to the mean square in RMSNorm", "1.0e-5",
-                   SHERD_FIELD(model.llama.rms_norm_eps), above(0.0)));
-  k.push_back(real("model.rope_theta", "base of the rotary wavelengths", "10000.0",
-                   SHERD_FIELD(model.llama.rope_theta), above(0.0)));
-  k.push_back(real("model.initializer_range", "standard deviation of first weights", "0.02",
-                   SHERD_FIELD(model.llama.initializer_range), from(0.0)));
-  k.push_back(flag("model.tie_word_embeddings", "lm_head shares the embedding", "false",
-                   SHERD_FIELD(model.llama.tie_word_embeddings)));
-  k.push_back(flag("model.attention_bias", "biases in q, k, v and o", "false",
-                   SHERD_FIELD(model.llama.attention_bias)));
-  k.push_back(
-      flag("model.mlp_bias", "biases in the MLP", "false", SHERD_FIELD(model.llama.mlp_bias)));
+      word("model.preset", any_of(models::preset_names()), "tiny", SHERD_FIELD(model.preset)));
+  for (const models::Field& field : family.fields) {
+    k.push_back(size_of_model(field));
+  }
 }
 
 void add_data(Keys& k) {
@@ -247,20 +230,19 @@ void add_rest(Keys& k) {
 
 }  // namespace
 
-const std::vector<ConfigKey>& config_keys() {
-  static const Keys keys = [] {
-    Keys made;
-    made.push_back(version("config_version", "format of this file", "1"));
-    add_model(made);
-    add_data(made);
-    add_training(made);
-    add_optimizer(made);
-    add_fsdp(made);
-    add_rest(made);
-    return made;
-  }();
-  return keys;
+std::vector<ConfigKey> config_keys(const models::ModelFamily& family) {
+  Keys made;
+  made.push_back(version("config_version", "format of this file", "1"));
+  add_model(made, family);
+  add_data(made);
+  add_training(made);
+  add_optimizer(made);
+  add_fsdp(made);
+  add_rest(made);
+  return made;
 }
+
+std::vector<ConfigKey> config_keys() { return config_keys(models::ModelSpec().family()); }
 
 const std::vector<std::string>& config_sections() {
   static const std::vector<std::string> sections = {
@@ -268,11 +250,14 @@ const std::vector<std::string>& config_sections() {
   return sections;
 }
 
-const ConfigKey* find_key(const std::string& path) {
-  const auto& keys = config_keys();
+const ConfigKey* find_key(const std::vector<ConfigKey>& keys, const std::string& path) {
   const auto found = std::find_if(keys.begin(), keys.end(),
                                   [&](const ConfigKey& key) { return key.path == path; });
   return found == keys.end() ? nullptr : &*found;
+}
+
+bool is_size(const ConfigKey& key) {
+  return key.section() == "model" && key.name() != "init_from" && key.name() != "preset";
 }
 
 }  // namespace sherd::config

@@ -5,13 +5,13 @@
 
 namespace sherd::config {
 
-std::shared_ptr<models::Llama> make_model(const TrainConfig& config) {
+std::shared_ptr<nn::Module> make_model(const TrainConfig& config) {
   std::optional<autograd::Recompute> recompute;
   if (config.fsdp_config.activation_checkpointing) {
     recompute = config.fsdp_config.use_reentrant ? autograd::Recompute::reentrant
                                                  : autograd::Recompute::non_reentrant;
   }
-  return std::make_shared<models::Llama>(config.model.llama, recompute);
+  return config.model.spec.make(recompute);
 }
 
 namespace {

@@ -10,7 +10,7 @@
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/io/checkpointer.hpp"
-#include "sherd/models/llama.hpp"
+#include "sherd/models/family.hpp"
 #include "sherd/optim/lr_schedule.hpp"
 
 /// The configuration of a training run with every value resolved and checked. docs/config.md lists
@@ -20,7 +20,7 @@ namespace sherd::config {
 struct ModelConfig {
   std::filesystem::path init_from;  ///< Hugging Face folder; empty: initial values from the seed
   std::string preset;               ///< "" when init_from or the fields were given
-  models::LlamaConfig llama;        ///< sizes, wherever they came from
+  models::ModelSpec spec;           ///< family and sizes, wherever they came from
 };
 
 struct DataConfig {

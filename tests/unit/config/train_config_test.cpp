@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sherd/models/llama.hpp"
 #include "unit/config/config_fixture.hpp"
 
 namespace sherd::config {
@@ -19,7 +20,7 @@ TEST_F(Config, DefaultsFillWhatIsNotSaid) {
   EXPECT_EQ(config.optimizer.betas, (std::array<double, 2>{0.9, 0.95}));
   EXPECT_EQ(config.fsdp_config.sharding_strategy, fsdp::ShardingStrategy::full_shard);
   EXPECT_EQ(config.checkpoint.resume, CheckpointConfig::Resume::automatic);
-  EXPECT_EQ(config.model.llama.hidden_size, 192);
+  EXPECT_EQ(models::llama_config(config.model.spec).hidden_size, 192);
   EXPECT_TRUE(config.notices.empty());
 }
 
@@ -96,7 +97,7 @@ TEST_F(Config, AModelFolderGivesTheSizes) {
   const std::string yaml = "model: {init_from: " + folder + "}\ndata: {tokens: " + folder +
                            "/tokens.bin, sequence_length: 24}\ntraining: {steps: 1}\n";
   const TrainConfig config = load(yaml);
-  EXPECT_EQ(config.model.llama.num_key_value_heads, 2);
+  EXPECT_EQ(models::llama_config(config.model.spec).num_key_value_heads, 2);
   EXPECT_EQ(load(config.resolved_yaml).resolved_json, config.resolved_json);
   const auto json = nlohmann::json::parse(config.resolved_json);
   EXPECT_EQ(json["model"]["intermediate_size"], 88);
