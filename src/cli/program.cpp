@@ -1,3 +1,4 @@
+// From the command line to the command and an exit code.
 #include "cli/program.hpp"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// What single keys cannot say: contradictions, limits of this launch, keys without effect.
 #include "config/checks.hpp"
 
 #include <fmt/format.h>
@@ -72,16 +73,16 @@ void check_precision(const CheckContext& c) {
 
 void check_schedule(const CheckContext& c) {
   const FsdpConfig& f = c.config.fsdp_config;
-  const fsdp::StrategyRow& strategy = fsdp::row(f.sharding_strategy);
-  if (f.gradient_accumulation == fsdp::Accumulation::defer_all_reduce &&
+  const fsdp::StrategyRow& strategy = fsdp::row(f.options.strategy);
+  if (f.options.accumulation == fsdp::Accumulation::defer_all_reduce &&
       strategy.gradients == fsdp::Level::whole) {
     c.problem("fsdp_config.gradient_accumulation", "defer_all_reduce with NO_SHARD",
               "whole gradients wait for the last micro-batch as it is", "reduce_each");
   }
-  const bool kept = f.reshard_after_forward == fsdp::ReshardAfterForward::never ||
-                    (f.reshard_after_forward == fsdp::ReshardAfterForward::by_strategy &&
+  const bool kept = f.options.reshard_after_forward == fsdp::ReshardAfterForward::never ||
+                    (f.options.reshard_after_forward == fsdp::ReshardAfterForward::by_strategy &&
                      strategy.keep_after_forward);
-  if (!f.reshard_after_backward && !kept) {
+  if (!f.options.reshard_after_backward && !kept) {
     c.problem("fsdp_config.reshard_after_backward",
               fmt::format("false with {}, which gives groups back after forward", strategy.name),
               "the next micro-batch would gather them again", "reshard_after_forward: false");
@@ -90,7 +91,7 @@ void check_schedule(const CheckContext& c) {
 
 void check_sharding(const CheckContext& c) {
   FsdpConfig& f = c.config.fsdp_config;
-  const bool whole = fsdp::row(f.sharding_strategy).optimizer == fsdp::Level::whole;
+  const bool whole = fsdp::row(f.options.strategy).optimizer == fsdp::Level::whole;
   const char* key = "fsdp_config.shard_optimizer_state";
   if (c.problems.concern("fsdp_config.sharding_strategy")) {
     return;
@@ -102,7 +103,7 @@ void check_sharding(const CheckContext& c) {
     }
     f.shard_optimizer_state = false;
   } else if (!f.shard_optimizer_state) {
-    c.problem(key, fmt::format("false with {}", fsdp::row(f.sharding_strategy).name),
+    c.problem(key, fmt::format("false with {}", fsdp::row(f.options.strategy).name),
               "this strategy cuts the optimizer state", "true, or sharding_strategy: NO_SHARD");
   }
 }

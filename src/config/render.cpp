@@ -1,3 +1,4 @@
+// The resolved configuration, as YAML for people and as JSON for checkpoints.
 #include "config/render.hpp"
 
 #include <fmt/format.h>

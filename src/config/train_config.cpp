@@ -1,3 +1,4 @@
+// load_config(): entries become values, all problems are told at once.
 #include "sherd/config/train_config.hpp"
 
 #include <fmt/format.h>

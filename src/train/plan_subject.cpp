@@ -46,7 +46,7 @@ void set_accumulation(config::FsdpConfig& config, const std::string& mode) {
        {fsdp::Accumulation::reduce_each, fsdp::Accumulation::defer_all_reduce,
         fsdp::Accumulation::no_sync}) {
     if (mode == to_text(known)) {
-      config.gradient_accumulation = known;
+      config.options.accumulation = known;
       return;
     }
   }
@@ -61,7 +61,7 @@ void require_positive(const char* flag, const std::optional<std::int64_t>& value
 
 void apply(const PlanChanges& changes, config::TrainConfig& config) {
   if (changes.strategy) {
-    config.fsdp_config.sharding_strategy = fsdp::parse_strategy(*changes.strategy);
+    config.fsdp_config.options.strategy = fsdp::parse_strategy(*changes.strategy);
   }
   if (changes.dtype) {
     set_dtype(config.fsdp_config, *changes.dtype);

@@ -1,3 +1,4 @@
+// Which model a checkpoint holds, from the configuration saved in it.
 #include "weights/checkpoint_model.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// What the rest of the program knows of Llama.
 #include "models/llama/family.hpp"
 
 #include "models/llama/presets.hpp"

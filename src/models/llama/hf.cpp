@@ -1,3 +1,4 @@
+// config.json of Hugging Face's Llama, read and written.
 #include "sherd/models/llama_hf.hpp"
 
 #include <fmt/format.h>
