@@ -38,5 +38,7 @@ function(sherd_add_library name)
                                        "$<BUILD_INTERFACE:sherd_flags>")
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${short} CXX_EXTENSIONS OFF
                         DEFINE_SYMBOL "")  # nothing asks: shared objects compile as static ones do
+  # Files with options of their own (the kernels) are compiled alone in any case.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${SHERD_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 16)
   set_property(GLOBAL APPEND PROPERTY SHERD_LIBRARIES ${name})
 endfunction()

@@ -12,8 +12,6 @@
 namespace sherd::io {
 namespace {
 
-constexpr std::size_t kShown = 5;
-
 void note_differences(LoadReport& report) {
   const auto note = [&](const char* what, const std::vector<std::string>& names) {
     if (!names.empty()) {
@@ -38,12 +36,12 @@ void note_differences(LoadReport& report) {
 
 void refuse_model(std::vector<std::string> problems, const std::filesystem::path& folder) {
   const std::size_t count = problems.size();
-  problems.resize(std::min(count, kShown));
+  problems.resize(std::min(count, kMostShown));
   throw ConfigError(fmt::format(
       "'{}' is a checkpoint of another model: {}{}. Try: another checkpoint directory, or the "
       "configuration it was saved with",
       folder.string(), fmt::join(problems, "; "),
-      count > kShown ? fmt::format("; and {} more differences", count - kShown) : ""));
+      count > kMostShown ? fmt::format("; and {} more differences", count - kMostShown) : ""));
 }
 
 const TensorRecord* find_tensor(const Manifest& manifest, std::string_view key) {

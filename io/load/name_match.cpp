@@ -12,8 +12,6 @@
 namespace sherd::io {
 namespace {
 
-constexpr std::size_t kShown = 5;
-
 std::string kind(DType dtype, const Shape& shape) {
   return fmt::format("{} {}", to_string(dtype), shape.to_string());
 }
@@ -121,7 +119,7 @@ NameMatch match_names(const std::vector<StoredTensor>& stored, const dtensor::St
 }
 
 std::string first_few(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kShown);
+  const std::size_t shown = std::min(names.size(), kMostShown);
   const std::vector<std::string> first(names.begin(),
                                        names.begin() + static_cast<std::ptrdiff_t>(shown));
   return fmt::format(

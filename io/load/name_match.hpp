@@ -19,6 +19,9 @@ struct StoredTensor {
   DType dtype = DType::f32;
 };
 
+/// So many names or differences a message spells out.
+inline constexpr std::size_t kMostShown = 5;
+
 struct NameMatch {
   /// A tensor of the state, counted in key order, and a stored one.
   struct Pair {

@@ -14,7 +14,7 @@ int run_generate(const runtime::Runtime& runtime, const Request& request) {
   const auto model = weights::load_model(checkpoint);
   std::fputs(request.prompt.c_str(), stdout);
   std::fflush(stdout);
-  weights::generate(*model, request.prompt, {request.max_tokens, request.temperature, request.seed},
+  weights::generate(model, request.prompt, {request.max_tokens, request.temperature, request.seed},
                     [](char c) {
                       std::fputc(c, stdout);
                       std::fflush(stdout);

@@ -1,3 +1,4 @@
+// What single keys cannot say: contradictions, limits of this launch, keys without effect.
 #include "config/checks.hpp"
 
 #include <fmt/format.h>
@@ -6,8 +7,6 @@
 #include "config/codecs.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/config/training_device.hpp"
-#include "sherd/models/llama_hf.hpp"
-#include "sherd/models/llama_presets.hpp"
 #include "sherd/runtime/device.hpp"
 
 namespace sherd::config {
@@ -74,16 +73,16 @@ void check_precision(const CheckContext& c) {
 
 void check_schedule(const CheckContext& c) {
   const FsdpConfig& f = c.config.fsdp_config;
-  const fsdp::StrategyRow& strategy = fsdp::row(f.sharding_strategy);
-  if (f.gradient_accumulation == fsdp::Accumulation::defer_all_reduce &&
+  const fsdp::StrategyRow& strategy = fsdp::row(f.options.strategy);
+  if (f.options.accumulation == fsdp::Accumulation::defer_all_reduce &&
       strategy.gradients == fsdp::Level::whole) {
     c.problem("fsdp_config.gradient_accumulation", "defer_all_reduce with NO_SHARD",
               "whole gradients wait for the last micro-batch as it is", "reduce_each");
   }
-  const bool kept = f.reshard_after_forward == fsdp::ReshardAfterForward::never ||
-                    (f.reshard_after_forward == fsdp::ReshardAfterForward::by_strategy &&
+  const bool kept = f.options.reshard_after_forward == fsdp::ReshardAfterForward::never ||
+                    (f.options.reshard_after_forward == fsdp::ReshardAfterForward::by_strategy &&
                      strategy.keep_after_forward);
-  if (!f.reshard_after_backward && !kept) {
+  if (!f.options.reshard_after_backward && !kept) {
     c.problem("fsdp_config.reshard_after_backward",
               fmt::format("false with {}, which gives groups back after forward", strategy.name),
               "the next micro-batch would gather them again", "reshard_after_forward: false");
@@ -92,7 +91,7 @@ void check_schedule(const CheckContext& c) {
 
 void check_sharding(const CheckContext& c) {
   FsdpConfig& f = c.config.fsdp_config;
-  const bool whole = fsdp::row(f.sharding_strategy).optimizer == fsdp::Level::whole;
+  const bool whole = fsdp::row(f.options.strategy).optimizer == fsdp::Level::whole;
   const char* key = "fsdp_config.shard_optimizer_state";
   if (c.problems.concern("fsdp_config.sharding_strategy")) {
     return;
@@ -104,7 +103,7 @@ void check_sharding(const CheckContext& c) {
     }
     f.shard_optimizer_state = false;
   } else if (!f.shard_optimizer_state) {
-    c.problem(key, fmt::format("false with {}", fsdp::row(f.sharding_strategy).name),
+    c.problem(key, fmt::format("false with {}", fsdp::row(f.options.strategy).name),
               "this strategy cuts the optimizer state", "true, or sharding_strategy: NO_SHARD");
   }
 }
@@ -184,20 +183,20 @@ void check_files(const CheckContext& c) {
 
 void check_data_fits_model(const CheckContext& c) {
   const DataConfig& d = c.config.data;
-  const models::LlamaConfig& m = c.config.model.llama;
   if (c.problems.concern("model") || c.problems.concern("data.sequence_length")) {
     return;
   }
+  const models::DecoderFacts m = c.config.model.spec.facts();
   if (!d.text.empty() && m.vocab_size < 256) {
     c.problem("data.text", fmt::format("bytes do not fit a vocabulary of {}", m.vocab_size),
               "a byte is a token below 256", "vocab_size: 256");
   }
-  if (d.sequence_length > m.max_position_embeddings) {
+  if (d.sequence_length > m.longest_sequence) {
     c.problem("data.sequence_length",
-              fmt::format("{} is longer than the model's max_position_embeddings, {}",
-                          d.sequence_length, m.max_position_embeddings),
+              fmt::format("{} is longer than the model's {}, {}", d.sequence_length,
+                          m.longest_sequence_key, m.longest_sequence),
               "positions beyond it have no meaning",
-              fmt::format("sequence_length: {}", m.max_position_embeddings));
+              fmt::format("sequence_length: {}", m.longest_sequence));
   }
 }
 
@@ -206,7 +205,7 @@ void check_model(const CheckContext& c) {
     return;
   }
   try {
-    c.config.model.llama.check();
+    c.config.model.spec.check();
   } catch (const ConfigError& error) {
     c.problem("model", error.what(), "", "");
   }
@@ -259,13 +258,13 @@ void resolve_model(const CheckContext& context, bool any_field) {
   }
   if (!model.init_from.empty()) {
     try {
-      model.llama = models::read_hf_config(model.init_from);
+      model.spec = models::read_model(model.init_from / "config.json");
     } catch (const ConfigError& error) {
       context.problem("model.init_from", error.what(), "", "");
     }
   } else if (!model.preset.empty()) {
-    if (auto preset = models::preset_config(model.preset)) {
-      model.llama = *preset;
+    if (auto preset = models::find_preset(model.preset)) {
+      model.spec = std::move(*preset);
     } else {
       context.problem("model.preset", not_one_of(model.preset, models::preset_names()), "",
                       "preset: tiny");

@@ -1,9 +1,12 @@
+// How values of each kind are read from YAML and shown as JSON.
 #include "config/codecs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "config/nearest_name.hpp"
 
 namespace sherd::config {
 
@@ -25,54 +28,128 @@ std::string not_one_of(const std::string& word, const std::vector<std::string>& 
                      near.empty() ? "" : "; did you mean " + near + "?");
 }
 
-ConfigKey betas(std::string path, std::string meaning, std::string example) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
+namespace {
+
+/// Reads a value of the kind that `value` has; returns what is wrong with it.
+std::string read_size(const models::Field& field, const YAML::Node& node,
+                      models::FieldValue& value) {
+  if (auto* whole = std::get_if<std::int64_t>(&value)) {
+    return read_whole(node, field.minimum, field.maximum, *whole);
+  }
+  if (auto* flag = std::get_if<bool>(&value)) {
+    return read_flag(node, *flag);
+  }
+  auto& real = std::get<double>(value);
+  const std::string problem = read_real(node, real);
+  const Bounds bounds =
+      field.real_minimum_excluded ? above(field.real_minimum) : from(field.real_minimum);
+  return problem.empty() ? bounds.check(real) : problem;
+}
+
+}  // namespace
+
+ConfigKey size_of_model(const models::Field& field) {
+  return {"model." + field.name,
+          field.meaning,
+          field.example,
           false,
-          [](TrainConfig& c, const YAML::Node& node) {
-            std::vector<double> values;
-            std::string problem = read_reals(node, 2, values);
-            for (std::size_t i = 0; problem.empty() && i < 2; ++i) {
-              problem = Bounds{0.0, 1.0, false, true}.check(values[i]);
-            }
+          [field](TrainConfig& c, const YAML::Node& node) {
+            models::FieldValue value = field.get(c.model.spec.sizes());
+            std::string problem = read_size(field, node, value);
             if (problem.empty()) {
-              c.optimizer.betas = {values[0], values[1]};
+              field.set(c.model.spec.sizes(), value);
             }
             return problem;
           },
-          [](const TrainConfig& c) { return nlohmann::json(c.optimizer.betas); }};
-}
-
-ConfigKey strategy(std::string path, std::string meaning, std::string example) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [](TrainConfig& c, const YAML::Node& node) -> std::string {
-            std::string text;
-            if (auto problem = read_word(node, text); !problem.empty()) {
-              return problem;
-            }
-            std::vector<std::string> names;
-            for (const fsdp::StrategyRow& row : fsdp::kStrategies) {
-              names.emplace_back(row.name);
-              if (row.name == text) {
-                c.fsdp_config.sharding_strategy = row.strategy;
-                return {};
-              }
-            }
-            return not_one_of(text, names);
-          },
-          [](const TrainConfig& c) {
-            return nlohmann::json(std::string(fsdp::row(c.fsdp_config.sharding_strategy).name));
+          [field](const TrainConfig& c) {
+            return std::visit([](auto value) { return nlohmann::json(value); },
+                              field.get(c.model.spec.sizes()));
           }};
 }
 
-ConfigKey version(std::string path, std::string meaning, std::string example) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
+std::string OptionalWhole::read(const YAML::Node& node, std::optional<int>& out) const {
+  std::int64_t value = 0;
+  auto problem = read_whole(node, minimum, 1 << 24, value);
+  if (problem.empty()) {
+    out = static_cast<int>(value);
+  }
+  return problem;
+}
+
+nlohmann::json OptionalWhole::show(const std::optional<int>& value) const {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+std::string Real::read(const YAML::Node& node, double& out) const {
+  double value = 0;
+  auto problem = read_real(node, value);
+  if (problem.empty()) {
+    problem = bounds.check(value);
+  }
+  if (problem.empty()) {
+    out = value;
+  }
+  return problem;
+}
+
+nlohmann::json Word::show(const std::string& value) const {
+  return value.empty() ? nlohmann::json() : nlohmann::json(value);
+}
+
+std::string PathName::read(const YAML::Node& node, std::filesystem::path& out) const {
+  std::string text;
+  auto problem = read_word(node, text);
+  if (problem.empty()) {
+    out = text;
+  }
+  return problem;
+}
+
+nlohmann::json PathName::show(const std::filesystem::path& value) const {
+  return value.empty() ? nlohmann::json() : nlohmann::json(value.string());
+}
+
+std::string PathNames::read(const YAML::Node& node, std::vector<std::filesystem::path>& out) const {
+  std::vector<std::string> words;
+  auto problem = read_words(node, words);
+  if (problem.empty()) {
+    out.assign(words.begin(), words.end());
+  }
+  return problem;
+}
+
+nlohmann::json PathNames::show(const std::vector<std::filesystem::path>& value) const {
+  auto list = nlohmann::json::array();
+  for (const auto& entry : value) {
+    list.push_back(entry.string());
+  }
+  return list.empty() ? nlohmann::json() : list;
+}
+
+std::string Betas::read(const YAML::Node& node, std::array<double, 2>& out) const {
+  std::vector<double> values;
+  std::string problem = read_reals(node, 2, values);
+  for (std::size_t i = 0; problem.empty() && i < 2; ++i) {
+    problem = Bounds{0.0, 1.0, false, true}.check(values[i]);
+  }
+  if (problem.empty()) {
+    out = {values[0], values[1]};
+  }
+  return problem;
+}
+
+Choice<fsdp::ShardingStrategy> strategy_names() {
+  Choice<fsdp::ShardingStrategy> choice;
+  for (const fsdp::StrategyRow& row : fsdp::kStrategies) {
+    choice.names.emplace_back(row.name, row.strategy);
+  }
+  return choice;
+}
+
+ConfigKey version_key(KeyInfo info) {
+  return {std::move(info.path),
+          std::move(info.meaning),
+          std::move(info.example),
           false,
           [](TrainConfig&, const YAML::Node& node) -> std::string {
             std::int64_t value = 0;

@@ -1,56 +1,63 @@
 #pragma once
 
-#include <cmath>
+#include <array>
+#include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/keys.hpp"
-#include "config/nearest_name.hpp"
 #include "config/value.hpp"
-#include "sherd/base/error.hpp"
 
-/// One function for each kind of value. `field` maps a (const) TrainConfig& to its member.
+/// A key is made of what is said about it, the member it stands for, and a codec: how a value of
+/// its kind is read from YAML (what is wrong with it, "" when nothing is) and shown as JSON (null
+/// when unset).
 namespace sherd::config {
 
-template <class Field>
-ConfigKey whole(std::string path, std::string meaning, std::string example, Field field,
-                std::int64_t minimum, std::int64_t maximum) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
+struct KeyInfo {
+  std::string path;
+  std::string meaning;
+  std::string example;
+};
+
+/// `field` maps a (const) TrainConfig& to its member.
+template <class Field, class Codec>
+ConfigKey make_key(KeyInfo info, Field field, Codec codec) {
+  return {std::move(info.path),
+          std::move(info.meaning),
+          std::move(info.example),
           false,
-          [=](TrainConfig& c, const YAML::Node& node) {
-            std::int64_t value = 0;
-            auto problem = read_whole(node, minimum, maximum, value);
-            if (problem.empty()) {
-              field(c) = static_cast<std::decay_t<decltype(field(c))>>(value);
-            }
-            return problem;
-          },
-          [=](const TrainConfig& c) { return nlohmann::json(field(c)); }};
+          [=](TrainConfig& c, const YAML::Node& node) { return codec.read(node, field(c)); },
+          [=](const TrainConfig& c) { return codec.show(field(c)); }};
 }
 
-template <class Field>
-ConfigKey optional_whole(std::string path, std::string meaning, std::string example, Field field,
-                         std::int64_t minimum) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [=](TrainConfig& c, const YAML::Node& node) {
-            std::int64_t value = 0;
-            auto problem = read_whole(node, minimum, 1 << 24, value);
-            if (problem.empty()) {
-              field(c) = static_cast<int>(value);
-            }
-            return problem;
-          },
-          [=](const TrainConfig& c) {
-            return field(c) ? nlohmann::json(*field(c)) : nlohmann::json();
-          }};
-}
+struct Whole {
+  std::int64_t minimum;
+  std::int64_t maximum;
+
+  template <class T>
+  std::string read(const YAML::Node& node, T& out) const {
+    std::int64_t value = 0;
+    auto problem = read_whole(node, minimum, maximum, value);
+    if (problem.empty()) {
+      out = static_cast<T>(value);
+    }
+    return problem;
+  }
+  template <class T>
+  nlohmann::json show(const T& value) const {
+    return value;
+  }
+};
+
+struct OptionalWhole {
+  std::int64_t minimum;
+
+  std::string read(const YAML::Node& node, std::optional<int>& out) const;
+  nlohmann::json show(const std::optional<int>& value) const;
+};
 
 /// Bounds of a real number.
 struct Bounds {
@@ -69,143 +76,78 @@ inline Bounds from(double minimum) {
   return {minimum, std::numeric_limits<double>::max(), false, false};
 }
 
-template <class Field>
-ConfigKey real(std::string path, std::string meaning, std::string example, Field field,
-               Bounds bounds) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [=](TrainConfig& c, const YAML::Node& node) {
-            double value = 0;
-            auto problem = read_real(node, value);
-            if (problem.empty()) {
-              problem = bounds.check(value);
-            }
-            if (problem.empty()) {
-              field(c) = value;
-            }
-            return problem;
-          },
-          [=](const TrainConfig& c) { return nlohmann::json(field(c)); }};
-}
+struct Real {
+  Bounds bounds;
 
-template <class Field>
-ConfigKey flag(std::string path, std::string meaning, std::string example, Field field) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [=](TrainConfig& c, const YAML::Node& node) { return read_flag(node, field(c)); },
-          [=](const TrainConfig& c) { return nlohmann::json(field(c)); }};
-}
+  std::string read(const YAML::Node& node, double& out) const;
+  nlohmann::json show(double value) const { return value; }
+};
 
-template <class Field>
-ConfigKey word(std::string path, std::string meaning, std::string example, Field field) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [=](TrainConfig& c, const YAML::Node& node) { return read_word(node, field(c)); },
-          [=](const TrainConfig& c) {
-            return field(c).empty() ? nlohmann::json() : nlohmann::json(field(c));
-          }};
-}
+struct Flag {
+  std::string read(const YAML::Node& node, bool& out) const { return read_flag(node, out); }
+  nlohmann::json show(bool value) const { return value; }
+};
 
-template <class Field>
-ConfigKey path(std::string key, std::string meaning, std::string example, Field field) {
-  return {std::move(key),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [=](TrainConfig& c, const YAML::Node& node) {
-            std::string text;
-            auto problem = read_word(node, text);
-            if (problem.empty()) {
-              field(c) = text;
-            }
-            return problem;
-          },
-          [=](const TrainConfig& c) {
-            return field(c).empty() ? nlohmann::json() : nlohmann::json(field(c).string());
-          }};
-}
+struct Word {
+  std::string read(const YAML::Node& node, std::string& out) const { return read_word(node, out); }
+  nlohmann::json show(const std::string& value) const;
+};
 
-template <class Field>
-ConfigKey paths(std::string key, std::string meaning, std::string example, Field field) {
-  return {std::move(key),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [=](TrainConfig& c, const YAML::Node& node) {
-            std::vector<std::string> words;
-            auto problem = read_words(node, words);
-            if (problem.empty()) {
-              field(c).assign(words.begin(), words.end());
-            }
-            return problem;
-          },
-          [=](const TrainConfig& c) {
-            auto list = nlohmann::json::array();
-            for (const auto& entry : field(c)) {
-              list.push_back(entry.string());
-            }
-            return list.empty() ? nlohmann::json() : list;
-          }};
-}
+struct PathName {
+  std::string read(const YAML::Node& node, std::filesystem::path& out) const;
+  nlohmann::json show(const std::filesystem::path& value) const;
+};
+
+struct PathNames {
+  std::string read(const YAML::Node& node, std::vector<std::filesystem::path>& out) const;
+  nlohmann::json show(const std::vector<std::filesystem::path>& value) const;
+};
 
 /// "'adamm' is not one of adamw, sgd; did you mean adamw?"
 [[nodiscard]] std::string not_one_of(const std::string& word,
                                      const std::vector<std::string>& words);
 
+/// One of several names. A value that has none is shown as unset.
 template <class E>
-using Names = std::vector<std::pair<std::string, E>>;
+struct Choice {
+  std::vector<std::pair<std::string, E>> names;
 
-template <class E, class Field>
-ConfigKey choice(std::string path, std::string meaning, std::string example, Field field,
-                 Names<E> names) {
-  return {std::move(path),
-          std::move(meaning),
-          std::move(example),
-          false,
-          [=](TrainConfig& c, const YAML::Node& node) -> std::string {
-            std::string text;
-            if (auto problem = read_word(node, text); !problem.empty()) {
-              return problem;
-            }
-            std::vector<std::string> words;
-            for (const auto& [name, value] : names) {
-              if (name == text) {
-                field(c) = value;
-                return {};
-              }
-              words.push_back(name);
-            }
-            return not_one_of(text, words);
-          },
-          [=](const TrainConfig& c) {
-            for (const auto& [name, value] : names) {
-              if (value == field(c)) {
-                return nlohmann::json(name);
-              }
-            }
-            return nlohmann::json();
-          }};
-}
-
-template <class Field>
-ConfigKey word_of(std::string path, std::string meaning, std::string example, Field field,
-                  const std::vector<std::string>& words) {
-  Names<std::string> names;
-  for (const auto& each : words) {
-    names.emplace_back(each, each);
+  std::string read(const YAML::Node& node, E& out) const {
+    std::string text;
+    if (auto problem = read_word(node, text); !problem.empty()) {
+      return problem;
+    }
+    std::vector<std::string> words;
+    for (const auto& [name, value] : names) {
+      if (name == text) {
+        out = value;
+        return {};
+      }
+      words.push_back(name);
+    }
+    return not_one_of(text, words);
   }
-  return choice<std::string>(std::move(path), std::move(meaning), std::move(example), field,
-                             std::move(names));
-}
+  nlohmann::json show(const E& value) const {
+    for (const auto& [name, each] : names) {
+      if (each == value) {
+        return name;
+      }
+    }
+    return {};
+  }
+};
 
-[[nodiscard]] ConfigKey betas(std::string path, std::string meaning, std::string example);
-[[nodiscard]] ConfigKey strategy(std::string path, std::string meaning, std::string example);
-[[nodiscard]] ConfigKey version(std::string path, std::string meaning, std::string example);
+struct Betas {
+  std::string read(const YAML::Node& node, std::array<double, 2>& out) const;
+  nlohmann::json show(const std::array<double, 2>& value) const { return value; }
+};
+
+/// The strategies by the names of their rows.
+[[nodiscard]] Choice<fsdp::ShardingStrategy> strategy_names();
+
+/// The key of a model's size.
+[[nodiscard]] ConfigKey size_of_model(const models::Field& field);
+/// config_version, which has no member: this program knows one.
+[[nodiscard]] ConfigKey version_key(KeyInfo info);
 
 }  // namespace sherd::config

@@ -1,3 +1,4 @@
+// From YAML text and overrides to a flat list of entries with their origins.
 #include "config/document.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The table of all keys, a row each: what it says, which member it is, how its value is read.
 #include "config/keys.hpp"
 
 #include <fmt/format.h>
@@ -18,146 +19,144 @@ constexpr std::int64_t kMaxSize = 1 << 24;  // of a model's or batch's extent
 
 using Keys = std::vector<ConfigKey>;
 
-void add_model(Keys& k) {
-  k.push_back(path("model.init_from", "a Hugging Face folder to start from", "models/llama",
-                   SHERD_FIELD(model.init_from)));
-  k.push_back(
-      word("model.preset", "tiny, 125m, 1b, 7b, 13b or 70b", "tiny", SHERD_FIELD(model.preset)));
-  const auto size = [&](const char* key, const char* meaning, const char* example, auto field) {
-    k.push_back(whole(key, meaning, example, field, 1, kMaxSize));
-  };
-  size("model.vocab_size", "token ids", "256", SHERD_FIELD(model.llama.vocab_size));
-  size("model.hidden_size", "width of the model", "256", SHERD_FIELD(model.llama.hidden_size));
-  size("model.intermediate_size", "width inside the MLP", "688",
-       SHERD_FIELD(model.llama.intermediate_size));
-  size("model.num_hidden_layers", "decoder blocks", "4",
-       SHERD_FIELD(model.llama.num_hidden_layers));
-  size("model.num_attention_heads", "query heads", "4",
-       SHERD_FIELD(model.llama.num_attention_heads));
-  size("model.num_key_value_heads", "key and value heads", "4",
-       SHERD_FIELD(model.llama.num_key_value_heads));
-  k.push_back(whole("model.head_dim", "width of a head; 0: hidden_size / num_attention_heads", "0",
-                    SHERD_FIELD(model.llama.head_dim), 0, kMaxSize));
-  size("model.max_position_embeddings", "longest sequence", "2048",
-       SHERD_FIELD(model.llama.max_position_embeddings));
-  k.push_back(real("model.rms_norm_eps", "added to the mean square in RMSNorm", "1.0e-5",
-                   SHERD_FIELD(model.llama.rms_norm_eps), above(0.0)));
-  k.push_back(real("model.rope_theta", "base of the rotary wavelengths", "10000.0",
-                   SHERD_FIELD(model.llama.rope_theta), above(0.0)));
-  k.push_back(real("model.initializer_range", "standard deviation of first weights", "0.02",
-                   SHERD_FIELD(model.llama.initializer_range), from(0.0)));
-  k.push_back(flag("model.tie_word_embeddings", "lm_head shares the embedding", "false",
-                   SHERD_FIELD(model.llama.tie_word_embeddings)));
-  k.push_back(flag("model.attention_bias", "biases in q, k, v and o", "false",
-                   SHERD_FIELD(model.llama.attention_bias)));
-  k.push_back(
-      flag("model.mlp_bias", "biases in the MLP", "false", SHERD_FIELD(model.llama.mlp_bias)));
+/// "tiny, 125m or 1b"
+std::string any_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
+}
+
+void add_model(Keys& k, const models::ModelFamily& family) {
+  k.push_back(make_key({"model.init_from", "a Hugging Face folder to start from", "models/llama"},
+                       SHERD_FIELD(model.init_from), PathName{}));
+  k.push_back(make_key({"model.preset", any_of(models::preset_names()), "tiny"},
+                       SHERD_FIELD(model.preset), Word{}));
+  for (const models::Field& field : family.fields) {
+    k.push_back(size_of_model(field));
+  }
 }
 
 void add_data(Keys& k) {
-  k.push_back(paths("data.tokens", "token files", "[train.bin]", SHERD_FIELD(data.tokens)));
-  k.push_back(paths("data.text", "text files or folders, read as bytes", "[book.txt]",
-                    SHERD_FIELD(data.text)));
-  k.push_back(whole("data.sequence_length", "tokens a sequence", "256",
-                    SHERD_FIELD(data.sequence_length), 1, kMaxSize));
-  k.push_back(choice<DataConfig::Order>(
-      "data.order", "in which sequences are read", "sequential", SHERD_FIELD(data.order),
-      {{"sequential", DataConfig::Order::sequential}, {"shuffled", DataConfig::Order::shuffled}}));
-  k.push_back(flag("data.allow_change", "resume with other data files", "false",
-                   SHERD_FIELD(data.allow_change)));
+  k.push_back(make_key({"data.tokens", "token files", "[train.bin]"}, SHERD_FIELD(data.tokens),
+                       PathNames{}));
+  k.push_back(make_key({"data.text", "text files or folders, read as bytes", "[book.txt]"},
+                       SHERD_FIELD(data.text), PathNames{}));
+  k.push_back(make_key({"data.sequence_length", "tokens a sequence", "256"},
+                       SHERD_FIELD(data.sequence_length), Whole{1, kMaxSize}));
+  k.push_back(make_key({"data.order", "in which sequences are read", "sequential"},
+                       SHERD_FIELD(data.order),
+                       Choice<DataConfig::Order>{{{"sequential", DataConfig::Order::sequential},
+                                                  {"shuffled", DataConfig::Order::shuffled}}}));
+  k.push_back(make_key({"data.allow_change", "resume with other data files", "false"},
+                       SHERD_FIELD(data.allow_change), Flag{}));
 }
 
 void add_training(Keys& k) {
-  k.push_back(whole("training.steps", "optimizer steps of the whole run", "1000",
-                    SHERD_FIELD(training.steps), 1, kMax));
+  k.push_back(make_key({"training.steps", "optimizer steps of the whole run", "1000"},
+                       SHERD_FIELD(training.steps), Whole{1, kMax}));
   k.back().required = true;
-  k.push_back(whole("training.global_batch_size", "sequences a step, over all ranks", "8",
-                    SHERD_FIELD(training.global_batch_size), 1, kMaxSize));
-  k.push_back(whole("training.micro_batch_size", "sequences a forward on one rank, at most", "4",
-                    SHERD_FIELD(training.micro_batch_size), 1, kMaxSize));
-  k.push_back(real("training.max_grad_norm", "global norm gradients are clipped to; 0: never",
-                   "1.0", SHERD_FIELD(training.max_grad_norm), from(0.0)));
+  k.push_back(make_key({"training.global_batch_size", "sequences a step, over all ranks", "8"},
+                       SHERD_FIELD(training.global_batch_size), Whole{1, kMaxSize}));
+  k.push_back(
+      make_key({"training.micro_batch_size", "sequences a forward on one rank, at most", "4"},
+               SHERD_FIELD(training.micro_batch_size), Whole{1, kMaxSize}));
+  k.push_back(
+      make_key({"training.max_grad_norm", "global norm gradients are clipped to; 0: never", "1.0"},
+               SHERD_FIELD(training.max_grad_norm), Real{from(0.0)}));
   using Norm = fsdp::NormType;
-  k.push_back(choice<Norm>(
-      "training.norm_type", "1, 2, 3 or inf", "2", SHERD_FIELD(training.norm_type),
-      {{"1", Norm::one}, {"2", Norm::two}, {"3", Norm::three}, {"inf", Norm::infinity}}));
-  k.push_back(whole("training.seed", "of first weights and shuffling", "0",
-                    SHERD_FIELD(training.seed), 0, kMax));
+  k.push_back(make_key(
+      {"training.norm_type", "1, 2, 3 or inf", "2"}, SHERD_FIELD(training.norm_type),
+      Choice<Norm>{
+          {{"1", Norm::one}, {"2", Norm::two}, {"3", Norm::three}, {"inf", Norm::infinity}}}));
+  k.push_back(make_key({"training.seed", "of first weights and shuffling", "0"},
+                       SHERD_FIELD(training.seed), Whole{0, kMax}));
 }
 
 void add_optimizer(Keys& k) {
   using O = OptimizerConfig;
-  k.push_back(choice<O::Name>("optimizer.name", "the update rule", "adamw",
-                              SHERD_FIELD(optimizer.name),
-                              {{"adamw", O::Name::adamw}, {"sgd", O::Name::sgd}}));
-  k.push_back(real("optimizer.learning_rate", "after the warm-up", "1.0e-3",
-                   SHERD_FIELD(optimizer.learning_rate), from(0.0)));
-  k.push_back(betas("optimizer.betas", "AdamW's averaging factors", "[0.9, 0.95]"));
-  k.push_back(real("optimizer.epsilon", "added to AdamW's denominator", "1.0e-8",
-                   SHERD_FIELD(optimizer.epsilon), above(0.0)));
-  k.push_back(real("optimizer.weight_decay", "decoupled decay", "0.1",
-                   SHERD_FIELD(optimizer.weight_decay), from(0.0)));
-  k.push_back(real("optimizer.momentum", "of sgd", "0.9", SHERD_FIELD(optimizer.momentum),
-                   Bounds{0.0, 1.0, false, true}));
-  k.push_back(choice<O::Decay>("optimizer.decay", "which parameters decay", "all",
-                               SHERD_FIELD(optimizer.decay),
-                               {{"all", O::Decay::all}, {"matrices", O::Decay::matrices}}));
+  k.push_back(make_key({"optimizer.name", "the update rule", "adamw"}, SHERD_FIELD(optimizer.name),
+                       Choice<O::Name>{{{"adamw", O::Name::adamw}, {"sgd", O::Name::sgd}}}));
+  k.push_back(make_key({"optimizer.learning_rate", "after the warm-up", "1.0e-3"},
+                       SHERD_FIELD(optimizer.learning_rate), Real{from(0.0)}));
+  k.push_back(make_key({"optimizer.betas", "AdamW's averaging factors", "[0.9, 0.95]"},
+                       SHERD_FIELD(optimizer.betas), Betas{}));
+  k.push_back(make_key({"optimizer.epsilon", "added to AdamW's denominator", "1.0e-8"},
+                       SHERD_FIELD(optimizer.epsilon), Real{above(0.0)}));
+  k.push_back(make_key({"optimizer.weight_decay", "decoupled decay", "0.1"},
+                       SHERD_FIELD(optimizer.weight_decay), Real{from(0.0)}));
+  k.push_back(make_key({"optimizer.momentum", "of sgd", "0.9"}, SHERD_FIELD(optimizer.momentum),
+                       Real{Bounds{0.0, 1.0, false, true}}));
+  k.push_back(
+      make_key({"optimizer.decay", "which parameters decay", "all"}, SHERD_FIELD(optimizer.decay),
+               Choice<O::Decay>{{{"all", O::Decay::all}, {"matrices", O::Decay::matrices}}}));
   using Kind = optim::LrSchedule::Kind;
-  k.push_back(choice<Kind>("optimizer.schedule", "of the learning rate", "constant",
-                           SHERD_FIELD(optimizer.schedule),
-                           {{"constant", Kind::constant}, {"cosine", Kind::cosine}}));
-  k.push_back(whole("optimizer.warmup_steps", "steps of linear warm-up", "100",
-                    SHERD_FIELD(optimizer.warmup_steps), 0, kMax));
-  k.push_back(real("optimizer.min_learning_rate", "where cosine ends", "0.0",
-                   SHERD_FIELD(optimizer.min_learning_rate), from(0.0)));
+  k.push_back(make_key({"optimizer.schedule", "of the learning rate", "constant"},
+                       SHERD_FIELD(optimizer.schedule),
+                       Choice<Kind>{{{"constant", Kind::constant}, {"cosine", Kind::cosine}}}));
+  k.push_back(make_key({"optimizer.warmup_steps", "steps of linear warm-up", "100"},
+                       SHERD_FIELD(optimizer.warmup_steps), Whole{0, kMax}));
+  k.push_back(make_key({"optimizer.min_learning_rate", "where cosine ends", "0.0"},
+                       SHERD_FIELD(optimizer.min_learning_rate), Real{from(0.0)}));
 }
 
 void add_precision(Keys& k) {
-  k.push_back(real("fsdp_config.initial_loss_scale", "where fp16's loss scale starts", "65536.0",
-                   SHERD_FIELD(fsdp_config.initial_loss_scale), above(0.0)));
-  k.push_back(word_of("fsdp_config.reduce_dtype", "of gradient sums inside a node; default: f32",
-                      "f32", SHERD_FIELD(fsdp_config.reduce_dtype), {"f32", "bf16", "f16"}));
-  k.push_back(word_of("fsdp_config.cross_reduce_dtype",
-                      "of gradient sums between nodes; default: reduce_dtype", "bf16",
-                      SHERD_FIELD(fsdp_config.cross_reduce_dtype), {"f32", "bf16", "f16"}));
-  k.push_back(word_of("fsdp_config.accumulate_dtype",
-                      "of gradients summed over micro-batches; default: f32", "f32",
-                      SHERD_FIELD(fsdp_config.accumulate_dtype), {"f32", "bf16"}));
+  k.push_back(
+      make_key({"fsdp_config.initial_loss_scale", "where fp16's loss scale starts", "65536.0"},
+               SHERD_FIELD(fsdp_config.initial_loss_scale), Real{above(0.0)}));
+  k.push_back(
+      make_key({"fsdp_config.reduce_dtype", "of gradient sums inside a node; default: f32", "f32"},
+               SHERD_FIELD(fsdp_config.options.mixed_precision.reduce_dtype),
+               Choice<std::optional<DType>>{
+                   {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}}}));
+  k.push_back(make_key({"fsdp_config.cross_reduce_dtype",
+                        "of gradient sums between nodes; default: reduce_dtype", "bf16"},
+                       SHERD_FIELD(fsdp_config.options.mixed_precision.cross_reduce_dtype),
+                       Choice<std::optional<DType>>{
+                           {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}}}));
+  k.push_back(make_key({"fsdp_config.accumulate_dtype",
+                        "of gradients summed over micro-batches; default: f32", "f32"},
+                       SHERD_FIELD(fsdp_config.options.mixed_precision.accumulate_dtype),
+                       Choice<std::optional<DType>>{{{"f32", DType::f32}, {"bf16", DType::bf16}}}));
 }
 
 void add_schedule(Keys& k) {
   using Reshard = fsdp::ReshardAfterForward;
-  k.push_back(choice<Reshard>("fsdp_config.reshard_after_forward",
-                              "give whole parameters back: auto (as the strategy says), true, "
-                              "false, or node (keep a node's part)",
-                              "auto", SHERD_FIELD(fsdp_config.reshard_after_forward),
-                              {{"auto", Reshard::by_strategy},
-                               {"true", Reshard::always},
-                               {"false", Reshard::never},
-                               {"node", Reshard::node}}));
-  k.push_back(flag("fsdp_config.reshard_after_backward",
-                   "false: parameters stay whole between micro-batches", "true",
-                   SHERD_FIELD(fsdp_config.reshard_after_backward)));
+  k.push_back(make_key({"fsdp_config.reshard_after_forward",
+                        "give whole parameters back: auto (as the strategy says), true, "
+                        "false, or node (keep a node's part)",
+                        "auto"},
+                       SHERD_FIELD(fsdp_config.options.reshard_after_forward),
+                       Choice<Reshard>{{{"auto", Reshard::by_strategy},
+                                        {"true", Reshard::always},
+                                        {"false", Reshard::never},
+                                        {"node", Reshard::node}}}));
+  k.push_back(make_key({"fsdp_config.reshard_after_backward",
+                        "false: parameters stay whole between micro-batches", "true"},
+                       SHERD_FIELD(fsdp_config.options.reshard_after_backward), Flag{}));
   using Mode = fsdp::Accumulation;
-  k.push_back(choice<Mode>(
-      "fsdp_config.gradient_accumulation",
-      "what travels before the last micro-batch: reduce_each (all), defer_all_reduce (nothing "
-      "between nodes), no_sync (nothing)",
-      "reduce_each", SHERD_FIELD(fsdp_config.gradient_accumulation),
-      {{"reduce_each", Mode::reduce_each},
-       {"defer_all_reduce", Mode::defer_all_reduce},
-       {"no_sync", Mode::no_sync}}));
+  k.push_back(make_key(
+      {"fsdp_config.gradient_accumulation",
+       "what travels before the last micro-batch: reduce_each (all), defer_all_reduce (nothing "
+       "between nodes), no_sync (nothing)",
+       "reduce_each"},
+      SHERD_FIELD(fsdp_config.options.accumulation),
+      Choice<Mode>{{{"reduce_each", Mode::reduce_each},
+                    {"defer_all_reduce", Mode::defer_all_reduce},
+                    {"no_sync", Mode::no_sync}}}));
 }
 
 void add_fsdp(Keys& k) {
-  k.push_back(optional_whole("fsdp_config.world_size", "ranks the launch must have", "2",
-                             SHERD_FIELD(fsdp_config.world_size), 1));
-  k.push_back(optional_whole("fsdp_config.local_rank", "a rank index every node must have", "0",
-                             SHERD_FIELD(fsdp_config.local_rank), 0));
+  k.push_back(make_key({"fsdp_config.world_size", "ranks the launch must have", "2"},
+                       SHERD_FIELD(fsdp_config.world_size), OptionalWhole{1}));
+  k.push_back(make_key({"fsdp_config.local_rank", "a rank index every node must have", "0"},
+                       SHERD_FIELD(fsdp_config.local_rank), OptionalWhole{0}));
   k.push_back(
-      strategy("fsdp_config.sharding_strategy", "what is cut over the ranks", "FULL_SHARD"));
+      make_key({"fsdp_config.sharding_strategy", "what is cut over the ranks", "FULL_SHARD"},
+               SHERD_FIELD(fsdp_config.options.strategy), strategy_names()));
   const auto add_flag = [&](const char* key, const char* meaning, const char* example, auto field) {
-    k.push_back(flag(key, meaning, example, field));
+    k.push_back(make_key({key, meaning, example}, field, Flag{}));
   };
   add_flag("fsdp_config.shard_optimizer_state", "cut the optimizer state as the gradients are",
            "true", SHERD_FIELD(fsdp_config.shard_optimizer_state));
@@ -171,96 +170,106 @@ void add_fsdp(Keys& k) {
            SHERD_FIELD(fsdp_config.activation_checkpointing));
   add_flag("fsdp_config.use_reentrant", "recompute whole blocks at once", "false",
            SHERD_FIELD(fsdp_config.use_reentrant));
-  k.push_back(word("fsdp_config.device", "cpu or cuda", "cpu", SHERD_FIELD(fsdp_config.device)));
+  k.push_back(make_key({"fsdp_config.device", "cpu or cuda", "cpu"},
+                       SHERD_FIELD(fsdp_config.device), Word{}));
   add_flag("fsdp_config.offload_params", "keep shards in host memory", "false",
            SHERD_FIELD(fsdp_config.offload_params));
   add_flag("fsdp_config.offload_optimizer_state", "keep the optimizer state in host memory",
            "false", SHERD_FIELD(fsdp_config.offload_optimizer_state));
-  k.push_back(whole("fsdp_config.model_parallel_size", "tensor parallel ranks", "1",
-                    SHERD_FIELD(fsdp_config.model_parallel_size), 1, 1 << 20));
-  k.push_back(whole("fsdp_config.checkpoint_interval",
-                    "steps between saves; 0: only at the end and when stopped", "1000",
-                    SHERD_FIELD(fsdp_config.checkpoint_interval), 0, kMax));
-  k.push_back(path("fsdp_config.checkpoint_dir", "folder of the checkpoints", "checkpoints",
-                   SHERD_FIELD(fsdp_config.checkpoint_dir)));
-  k.push_back(whole("fsdp_config.prefetch_depth", "groups gathered ahead", "1",
-                    SHERD_FIELD(fsdp_config.prefetch_depth), 0, 8));
-  k.push_back(whole("fsdp_config.reduction_slots", "groups whose gradients are on their way", "2",
-                    SHERD_FIELD(fsdp_config.reduction_slots), 1, 8));
-  k.push_back(choice<comm::Progress>(
-      "fsdp_config.comm_progress", "who drives transfers between nodes: polling or thread",
-      "polling", SHERD_FIELD(fsdp_config.comm_progress),
-      {{"polling", comm::Progress::polling}, {"thread", comm::Progress::thread}}));
-  k.push_back(word_of("fsdp_config.comm_backend", "how ranks talk", "auto",
-                      SHERD_FIELD(fsdp_config.comm_backend), {"auto", "shm", "mpi"}));
+  k.push_back(make_key({"fsdp_config.model_parallel_size", "tensor parallel ranks", "1"},
+                       SHERD_FIELD(fsdp_config.model_parallel_size), Whole{1, 1 << 20}));
+  k.push_back(make_key({"fsdp_config.checkpoint_interval",
+                        "steps between saves; 0: only at the end and when stopped", "1000"},
+                       SHERD_FIELD(fsdp_config.checkpoint_interval), Whole{0, kMax}));
+  k.push_back(make_key({"fsdp_config.checkpoint_dir", "folder of the checkpoints", "checkpoints"},
+                       SHERD_FIELD(fsdp_config.checkpoint_dir), PathName{}));
+  k.push_back(make_key({"fsdp_config.prefetch_depth", "groups gathered ahead", "1"},
+                       SHERD_FIELD(fsdp_config.options.prefetch_depth), Whole{0, 8}));
+  k.push_back(
+      make_key({"fsdp_config.reduction_slots", "groups whose gradients are on their way", "2"},
+               SHERD_FIELD(fsdp_config.options.reduction_slots), Whole{1, 8}));
+  k.push_back(make_key({"fsdp_config.comm_progress",
+                        "who drives transfers between nodes: polling or thread", "polling"},
+                       SHERD_FIELD(fsdp_config.comm_progress),
+                       Choice<comm::Progress>{{{"polling", comm::Progress::polling},
+                                               {"thread", comm::Progress::thread}}}));
+  k.push_back(make_key({"fsdp_config.comm_backend", "how ranks talk", "auto"},
+                       SHERD_FIELD(fsdp_config.comm_backend),
+                       Choice<std::string>{{{"auto", "auto"}, {"shm", "shm"}, {"mpi", "mpi"}}}));
 }
 
 void add_rest(Keys& k) {
-  k.push_back(whole("checkpoint.keep_last", "committed checkpoints kept; 0: all", "3",
-                    SHERD_FIELD(checkpoint.keep_last), 0, 1 << 20));
-  k.push_back(whole("checkpoint.keep_every", "steps divisible by it are kept for good; 0: none",
-                    "0", SHERD_FIELD(checkpoint.keep_every), 0, kMax));
+  k.push_back(make_key({"checkpoint.keep_last", "committed checkpoints kept; 0: all", "3"},
+                       SHERD_FIELD(checkpoint.keep_last), Whole{0, 1 << 20}));
+  k.push_back(
+      make_key({"checkpoint.keep_every", "steps divisible by it are kept for good; 0: none", "0"},
+               SHERD_FIELD(checkpoint.keep_every), Whole{0, kMax}));
   using io::Layout;
-  k.push_back(choice<Layout>("checkpoint.layout", "which ranks share a file of a checkpoint",
-                             "per_node", SHERD_FIELD(checkpoint.layout),
-                             {{"per_node", Layout::per_node},
-                              {"per_rank", Layout::per_rank},
-                              {"single_file", Layout::single_file}}));
+  k.push_back(
+      make_key({"checkpoint.layout", "which ranks share a file of a checkpoint", "per_node"},
+               SHERD_FIELD(checkpoint.layout),
+               Choice<Layout>{{{"per_node", Layout::per_node},
+                               {"per_rank", Layout::per_rank},
+                               {"single_file", Layout::single_file}}}));
   using io::WriteBackend;
-  k.push_back(choice<WriteBackend>("checkpoint.io", "how bytes get into the files", "auto",
-                                   SHERD_FIELD(checkpoint.backend),
-                                   {{"auto", WriteBackend::automatic},
-                                    {"io_uring", WriteBackend::io_uring},
-                                    {"pwrite", WriteBackend::pwrite},
-                                    {"mpio", WriteBackend::mpio}}));
+  k.push_back(make_key({"checkpoint.io", "how bytes get into the files", "auto"},
+                       SHERD_FIELD(checkpoint.backend),
+                       Choice<WriteBackend>{{{"auto", WriteBackend::automatic},
+                                             {"io_uring", WriteBackend::io_uring},
+                                             {"pwrite", WriteBackend::pwrite},
+                                             {"mpio", WriteBackend::mpio}}}));
   using Staging = CheckpointConfig::Staging;
-  k.push_back(choice<Staging>("checkpoint.staging",
-                              "lazy: copy while the next step computes; eager: before it begins",
-                              "lazy", SHERD_FIELD(checkpoint.staging),
-                              {{"lazy", Staging::lazy}, {"eager", Staging::eager}}));
-  k.push_back(whole("checkpoint.staging_bytes_per_node",
-                    "memory that states are copied to; larger ones are saved in waves",
-                    "17179869184", SHERD_FIELD(checkpoint.staging_bytes_per_node), 1, kMax));
+  k.push_back(make_key({"checkpoint.staging",
+                        "lazy: copy while the next step computes; eager: before it begins", "lazy"},
+                       SHERD_FIELD(checkpoint.staging),
+                       Choice<Staging>{{{"lazy", Staging::lazy}, {"eager", Staging::eager}}}));
+  k.push_back(
+      make_key({"checkpoint.staging_bytes_per_node",
+                "memory that states are copied to; larger ones are saved in waves", "17179869184"},
+               SHERD_FIELD(checkpoint.staging_bytes_per_node), Whole{1, kMax}));
   using Resume = CheckpointConfig::Resume;
-  k.push_back(choice<Resume>(
-      "checkpoint.resume", "whether to go on from the newest checkpoint", "auto",
+  k.push_back(make_key(
+      {"checkpoint.resume", "whether to go on from the newest checkpoint", "auto"},
       SHERD_FIELD(checkpoint.resume),
-      {{"auto", Resume::automatic}, {"never", Resume::never}, {"must", Resume::must}}));
-  k.push_back(choice<io::Overlap>(
-      "checkpoint.overlap", "a save while one is in flight", "wait",
-      SHERD_FIELD(checkpoint.overlap),
-      {{"wait", io::Overlap::wait}, {"skip", io::Overlap::skip}, {"fail", io::Overlap::fail}}));
+      Choice<Resume>{
+          {{"auto", Resume::automatic}, {"never", Resume::never}, {"must", Resume::must}}}));
+  k.push_back(make_key({"checkpoint.overlap", "a save while one is in flight", "wait"},
+                       SHERD_FIELD(checkpoint.overlap),
+                       Choice<io::Overlap>{{{"wait", io::Overlap::wait},
+                                            {"skip", io::Overlap::skip},
+                                            {"fail", io::Overlap::fail}}}));
   using OnFailure = CheckpointConfig::OnFailure;
-  k.push_back(choice<OnFailure>(
-      "checkpoint.on_failure",
-      "a save that fails: warn and go on, or stop; the last one always stops", "warn",
-      SHERD_FIELD(checkpoint.on_failure), {{"warn", OnFailure::warn}, {"stop", OnFailure::stop}}));
-  k.push_back(flag("checkpoint.verify_after_save", "read everything back before the commit",
-                   "false", SHERD_FIELD(checkpoint.verify_after_save)));
-  k.push_back(path("logging.directory", "folder of metrics.jsonl and config.yaml", "run",
-                   SHERD_FIELD(logging.directory)));
-  k.push_back(whole("logging.interval", "steps between lines on the console", "1",
-                    SHERD_FIELD(logging.interval), 1, kMax));
+  k.push_back(
+      make_key({"checkpoint.on_failure",
+                "a save that fails: warn and go on, or stop; the last one always stops", "warn"},
+               SHERD_FIELD(checkpoint.on_failure),
+               Choice<OnFailure>{{{"warn", OnFailure::warn}, {"stop", OnFailure::stop}}}));
+  k.push_back(
+      make_key({"checkpoint.verify_after_save", "read everything back before the commit", "false"},
+               SHERD_FIELD(checkpoint.verify_after_save), Flag{}));
+  k.push_back(make_key({"logging.directory", "folder of metrics.jsonl and config.yaml", "run"},
+                       SHERD_FIELD(logging.directory), PathName{}));
+  k.push_back(make_key({"logging.interval", "steps between lines on the console", "1"},
+                       SHERD_FIELD(logging.interval), Whole{1, kMax}));
 }
 
 #undef SHERD_FIELD
 
 }  // namespace
 
-const std::vector<ConfigKey>& config_keys() {
-  static const Keys keys = [] {
-    Keys made;
-    made.push_back(version("config_version", "format of this file", "1"));
-    add_model(made);
-    add_data(made);
-    add_training(made);
-    add_optimizer(made);
-    add_fsdp(made);
-    add_rest(made);
-    return made;
-  }();
-  return keys;
+std::vector<ConfigKey> config_keys(const models::ModelFamily& family) {
+  Keys made;
+  made.push_back(version_key({"config_version", "format of this file", "1"}));
+  add_model(made, family);
+  add_data(made);
+  add_training(made);
+  add_optimizer(made);
+  add_fsdp(made);
+  add_rest(made);
+  return made;
 }
+
+std::vector<ConfigKey> config_keys() { return config_keys(models::ModelSpec().family()); }
 
 const std::vector<std::string>& config_sections() {
   static const std::vector<std::string> sections = {
@@ -268,11 +277,14 @@ const std::vector<std::string>& config_sections() {
   return sections;
 }
 
-const ConfigKey* find_key(const std::string& path) {
-  const auto& keys = config_keys();
+const ConfigKey* find_key(const std::vector<ConfigKey>& keys, const std::string& path) {
   const auto found = std::find_if(keys.begin(), keys.end(),
                                   [&](const ConfigKey& key) { return key.path == path; });
   return found == keys.end() ? nullptr : &*found;
+}
+
+bool is_size(const ConfigKey& key) {
+  return key.section() == "model" && key.name() != "init_from" && key.name() != "preset";
 }
 
 }  // namespace sherd::config

@@ -28,11 +28,17 @@ struct ConfigKey {
   [[nodiscard]] std::string suggestion() const { return name() + ": " + example; }
 };
 
-/// Every key, in the order the resolved configuration prints them.
-[[nodiscard]] const std::vector<ConfigKey>& config_keys();
+/// Every key, in the order the resolved configuration prints them; those of `model` are what a
+/// model of this family has.
+[[nodiscard]] std::vector<ConfigKey> config_keys(const models::ModelFamily& family);
+/// With the first family's.
+[[nodiscard]] std::vector<ConfigKey> config_keys();
 /// The sections in their order.
 [[nodiscard]] const std::vector<std::string>& config_sections();
 /// nullptr when there is no such key.
-[[nodiscard]] const ConfigKey* find_key(const std::string& path);
+[[nodiscard]] const ConfigKey* find_key(const std::vector<ConfigKey>& keys,
+                                        const std::string& path);
+/// Whether the key is a size of the model, which only a family knows.
+[[nodiscard]] bool is_size(const ConfigKey& key);
 
 }  // namespace sherd::config

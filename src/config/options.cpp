@@ -1,3 +1,4 @@
+// What a configuration says, translated for the modules that do it.
 #include "sherd/config/options.hpp"
 
 #include "sherd/optim/adamw.hpp"
@@ -5,44 +6,21 @@
 
 namespace sherd::config {
 
-std::shared_ptr<models::Llama> make_model(const TrainConfig& config) {
+std::shared_ptr<nn::Module> make_model(const TrainConfig& config) {
   std::optional<autograd::Recompute> recompute;
   if (config.fsdp_config.activation_checkpointing) {
     recompute = config.fsdp_config.use_reentrant ? autograd::Recompute::reentrant
                                                  : autograd::Recompute::non_reentrant;
   }
-  return std::make_shared<models::Llama>(config.model.llama, recompute);
+  return config.model.spec.make(recompute);
 }
-
-namespace {
-
-std::optional<DType> dtype_or_none(const std::string& name) {
-  return name.empty() ? std::nullopt : std::optional(parse_dtype(name));
-}
-
-fsdp::MixedPrecisionPolicy precision(const FsdpConfig& config) {
-  fsdp::MixedPrecisionPolicy policy;
-  if (config.mixed_precision) {
-    policy.param_dtype = config.fp16 ? DType::f16 : DType::bf16;
-  }
-  policy.reduce_dtype = dtype_or_none(config.reduce_dtype);
-  policy.cross_reduce_dtype = dtype_or_none(config.cross_reduce_dtype);
-  policy.accumulate_dtype = dtype_or_none(config.accumulate_dtype);
-  return policy;
-}
-
-}  // namespace
 
 fsdp::FullyShardOptions fsdp_options(const TrainConfig& config) {
-  fsdp::FullyShardOptions options;
-  options.strategy = config.fsdp_config.sharding_strategy;
-  options.prefetch_depth = config.fsdp_config.prefetch_depth;
+  fsdp::FullyShardOptions options = config.fsdp_config.options;
   options.seed = config.training.seed;
-  options.reduction_slots = config.fsdp_config.reduction_slots;
-  options.reshard_after_forward = config.fsdp_config.reshard_after_forward;
-  options.reshard_after_backward = config.fsdp_config.reshard_after_backward;
-  options.accumulation = config.fsdp_config.gradient_accumulation;
-  options.mixed_precision = precision(config.fsdp_config);
+  if (config.fsdp_config.mixed_precision) {
+    options.mixed_precision.param_dtype = config.fsdp_config.fp16 ? DType::f16 : DType::bf16;
+  }
   return options;
 }
 

@@ -1,3 +1,4 @@
+// The resolved configuration, as YAML for people and as JSON for checkpoints.
 #include "config/render.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "config/keys.hpp"
-#include "sherd/models/llama_hf.hpp"
 
 namespace sherd::config {
 namespace {
@@ -37,8 +37,7 @@ std::string yaml(const nlohmann::json& value) {
 
 /// A key is shown as a comment when it is unset, or a size that init_from's config.json says.
 bool commented(const ConfigKey& key, const TrainConfig& config, const nlohmann::json& value) {
-  const bool size = key.section() == "model" && key.name() != "init_from" && key.name() != "preset";
-  return value.is_null() || (size && !config.model.init_from.empty());
+  return value.is_null() || (is_size(key) && !config.model.init_from.empty());
 }
 
 std::string origin_of(const ConfigKey& key, const TrainConfig& config,
@@ -46,11 +45,10 @@ std::string origin_of(const ConfigKey& key, const TrainConfig& config,
   if (const auto found = origins.find(key.path); found != origins.end()) {
     return found->second.text;
   }
-  const bool size = key.section() == "model" && key.name() != "init_from" && key.name() != "preset";
-  if (size && !config.model.init_from.empty()) {
+  if (is_size(key) && !config.model.init_from.empty()) {
     return (config.model.init_from / "config.json").string();
   }
-  if (size && !config.model.preset.empty()) {
+  if (is_size(key) && !config.model.preset.empty()) {
     return "preset " + config.model.preset;
   }
   return "default";
@@ -61,7 +59,7 @@ std::string origin_of(const ConfigKey& key, const TrainConfig& config,
 std::string render_yaml(const TrainConfig& config, const std::map<std::string, Origin>& origins) {
   std::string out;
   std::string section;
-  for (const ConfigKey& key : config_keys()) {
+  for (const ConfigKey& key : config_keys(config.model.spec.family())) {
     const bool top = key.path.find('.') == std::string::npos;
     if (!top && key.section() != section) {
       section = key.section();
@@ -78,7 +76,7 @@ std::string render_yaml(const TrainConfig& config, const std::map<std::string, O
 
 std::string render_json(const TrainConfig& config) {
   nlohmann::ordered_json json;
-  for (const ConfigKey& key : config_keys()) {
+  for (const ConfigKey& key : config_keys(config.model.spec.family())) {
     const auto value = key.get(config);
     if (value.is_null()) {
       continue;
@@ -89,7 +87,7 @@ std::string render_json(const TrainConfig& config) {
       json[key.section()][key.name()] = value;
     }
   }
-  const auto sizes = nlohmann::ordered_json::parse(models::to_hf_config(config.model.llama));
+  const auto sizes = nlohmann::ordered_json::parse(config.model.spec.write());
   for (const auto& [name, value] : sizes.items()) {
     json["model"][name] = value;
   }

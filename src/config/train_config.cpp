@@ -1,3 +1,4 @@
+// load_config(): entries become values, all problems are told at once.
 #include "sherd/config/train_config.hpp"
 
 #include <fmt/format.h>
@@ -28,10 +29,14 @@ class Loader {
   }
 
   TrainConfig load() {
+    choose_family();
     recognise();
-    apply([](const std::string& name) { return name == "init_from" || name == "preset"; });
+    apply([](const ConfigKey& key) { return key.name() == "init_from" || key.name() == "preset"; });
     resolve_model(context(), any_model_field_);
-    apply([](const std::string& name) { return name != "init_from" && name != "preset"; });
+    const bool same = &config_.model.spec.family() == family_;  // else a problem is noted already
+    apply([same](const ConfigKey& key) {
+      return key.name() != "init_from" && key.name() != "preset" && (same || !is_size(key));
+    });
     require();
     check_config(context());
     problems_.throw_if_any();
@@ -58,6 +63,25 @@ class Loader {
     return place;
   }
 
+  /// A preset says which family the configuration means, else the sizes it gives do.
+  void choose_family() {
+    std::vector<std::string> names;
+    for (const ConfigEntry& entry : entries_) {
+      if (entry.path.rfind("model.", 0) == 0) {
+        names.push_back(entry.path.substr(6));
+      }
+    }
+    family_ = &models::family_of_fields(names);
+    for (const ConfigEntry& entry : entries_) {
+      if (entry.path == "model.preset" && entry.value.IsScalar()) {
+        const auto preset = models::find_preset(entry.value.Scalar());
+        family_ = preset ? &preset->family() : family_;
+      }
+    }
+    keys_ = config_keys(*family_);
+    config_.model.spec = models::ModelSpec(*family_, family_->defaults());
+  }
+
   /// Finds every entry's key; accelerate's spelling fsdp_config.fsdp_x means fsdp_config.x.
   void recognise() {
     ConfigEntries known;
@@ -66,7 +90,8 @@ class Loader {
       const bool prefixed = entry.path.rfind(prefix, 0) == 0;
       const std::string path =
           prefixed ? "fsdp_config." + entry.path.substr(prefix.size()) : entry.path;
-      if (find_key(path) == nullptr) {
+      const ConfigKey* key = find_key(keys_, path);
+      if (key == nullptr) {
         unknown(entry);
         continue;
       }
@@ -80,9 +105,7 @@ class Loader {
                       "only one of them could count", "keep one");
         continue;
       }
-      const bool size =
-          path.rfind("model.", 0) == 0 && path != "model.init_from" && path != "model.preset";
-      any_model_field_ = any_model_field_ || size;
+      any_model_field_ = any_model_field_ || is_size(*key);
       known.push_back(std::move(entry));
     }
     entries_ = std::move(known);
@@ -95,7 +118,7 @@ class Loader {
     std::vector<std::string> siblings =
         section.empty() ? config_sections() : std::vector<std::string>{};
     std::string elsewhere;
-    for (const ConfigKey& key : config_keys()) {
+    for (const ConfigKey& key : keys_) {
       if (key.section() == section || key.path.find('.') == std::string::npos) {
         siblings.push_back(key.name());
       }
@@ -116,8 +139,8 @@ class Loader {
   template <class Filter>
   void apply(Filter wanted) {
     for (const ConfigEntry& entry : entries_) {
-      const ConfigKey* key = find_key(entry.path);
-      if (!wanted(key->name())) {
+      const ConfigKey* key = find_key(keys_, entry.path);
+      if (!wanted(*key)) {
         continue;
       }
       if (const std::string problem = key->set(config_, entry.value); !problem.empty()) {
@@ -127,7 +150,7 @@ class Loader {
   }
 
   void require() {
-    for (const ConfigKey& key : config_keys()) {
+    for (const ConfigKey& key : keys_) {
       if (key.required && origins_.count(key.path) == 0) {
         problems_.add(origin(key.path), key.path, "missing", key.meaning + "; there is no default",
                       key.suggestion());
@@ -142,6 +165,8 @@ class Loader {
   std::map<std::string, Origin> sections_;
   std::map<std::string, Origin> origins_;
   TrainConfig config_;
+  const models::ModelFamily* family_ = nullptr;
+  std::vector<ConfigKey> keys_;
   bool any_model_field_ = false;
 };
 

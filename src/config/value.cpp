@@ -1,3 +1,4 @@
+// Single YAML values, read strictly.
 #include "config/value.hpp"
 
 #include <fmt/format.h>

@@ -12,6 +12,9 @@
 
 namespace sherd::fsdp {
 
+/// What a slot holds that holds no group.
+inline constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
+
 /// One buffer of a group: its parameters that are trainable or not and stored in one dtype.
 struct FlatBuffer {
   GroupLayout layout;

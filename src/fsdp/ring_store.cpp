@@ -8,8 +8,6 @@
 namespace sherd::fsdp {
 namespace {
 
-constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
-
 /// What a slot of the ring holds. Every use of a slot has a generation; the same on all ranks.
 struct RingSlot {
   std::size_t offset = 0;  // in the node's block

@@ -7,8 +7,6 @@
 namespace sherd::fsdp {
 namespace {
 
-constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
-
 /// What a slot holds: the buffers of one group, gathered or on their way.
 struct GatherSlot {
   std::shared_ptr<Storage> memory;

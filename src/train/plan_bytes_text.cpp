@@ -67,8 +67,8 @@ std::string traffic_table(const StepPlan& plan) {
 }
 
 std::string activations_table(const StepPlan& plan) {
-  const models::LlamaConfig& model = plan.subject.config.model.llama;
-  const auto layers = static_cast<std::size_t>(model.num_hidden_layers);
+  const models::DecoderFacts model = plan.subject.config.model.spec.facts();
+  const auto layers = static_cast<std::size_t>(model.blocks);
   std::string text = "\nActivations of a micro-batch (docs/plan.md has the formulas)\n";
   for (const KeptTensors& kept : plan.kept.block) {
     text += kept_row(kept);

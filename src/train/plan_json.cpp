@@ -102,7 +102,7 @@ Json peak_json(const ActivationPlan& activations) {
 Json activations_json(const StepPlan& plan) {
   return {{"block", kept_json(plan.kept.block)},
           {"root", kept_json(plan.kept.root)},
-          {"blocks", plan.subject.config.model.llama.num_hidden_layers},
+          {"blocks", plan.subject.config.model.spec.facts().blocks},
           {"peak",
            {{"off", peak_json(plan.kept)},
             {"reentrant", peak_json(plan.checkpointed[0])},
@@ -122,7 +122,7 @@ Json types_json(const fsdp::MixedPrecisionPolicy& policy) {
 Json header_json(const StepPlan& plan) {
   const PlanSubject& subject = plan.subject;
   return {{"model", subject.name},
-          {"parameters", subject.config.model.llama.parameter_count()},
+          {"parameters", subject.config.model.spec.facts().parameters},
           {"nodes", plan.shape.nodes},
           {"ranks_per_node", plan.shape.ranks_per_node},
           {"shared_memory", plan.shape.shared_memory},

@@ -27,7 +27,7 @@ const std::vector<Remedy>& remedies() {
       {"--strategy FULL_SHARD",
        [](PlanSubject& subject) {
          constexpr auto kFull = fsdp::ShardingStrategy::full_shard;
-         return std::exchange(subject.config.fsdp_config.sharding_strategy, kFull) != kFull;
+         return std::exchange(subject.config.fsdp_config.options.strategy, kFull) != kFull;
        }},
       {"--micro-batch 1",
        [](PlanSubject& subject) {

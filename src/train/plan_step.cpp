@@ -14,7 +14,7 @@ std::optional<Recompute> checkpointing(const config::FsdpConfig& config) {
 }
 
 ActivationInput activation_input(const PlanSubject& subject) {
-  return {subject.config.model.llama,
+  return {models::llama_config(subject.config.model.spec),
           subject.micro_batch_sequences,
           subject.config.data.sequence_length,
           subject.compute_dtype,

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "sherd/base/check.hpp"
-#include "sherd/models/llama_hf.hpp"
-#include "sherd/models/llama_presets.hpp"
 #include "sherd/train/plan.hpp"
 #include "train/plan_format.hpp"
 
@@ -14,10 +12,10 @@ namespace {
 
 constexpr std::int64_t kSequenceLength = 2048;
 
-config::TrainConfig config_for(const models::LlamaConfig& model) {
+config::TrainConfig config_for(const models::ModelSpec& model) {
   config::TrainConfig config;
-  config.model.llama = model;
-  config.data.sequence_length = std::min(kSequenceLength, model.max_position_embeddings);
+  config.model.spec = model;
+  config.data.sequence_length = std::min(kSequenceLength, model.facts().longest_sequence);
   config.training.global_batch_size = 0;  // one micro-batch for each rank
   config.training.micro_batch_size = 1;
   return config;
@@ -48,7 +46,7 @@ void set_accumulation(config::FsdpConfig& config, const std::string& mode) {
        {fsdp::Accumulation::reduce_each, fsdp::Accumulation::defer_all_reduce,
         fsdp::Accumulation::no_sync}) {
     if (mode == to_text(known)) {
-      config.gradient_accumulation = known;
+      config.options.accumulation = known;
       return;
     }
   }
@@ -63,7 +61,7 @@ void require_positive(const char* flag, const std::optional<std::int64_t>& value
 
 void apply(const PlanChanges& changes, config::TrainConfig& config) {
   if (changes.strategy) {
-    config.fsdp_config.sharding_strategy = fsdp::parse_strategy(*changes.strategy);
+    config.fsdp_config.options.strategy = fsdp::parse_strategy(*changes.strategy);
   }
   if (changes.dtype) {
     set_dtype(config.fsdp_config, *changes.dtype);
@@ -92,7 +90,7 @@ void check_shape(const PlanShape& shape) {
 }
 
 void check_length(const config::TrainConfig& config) {
-  const std::int64_t most = config.model.llama.max_position_embeddings;
+  const std::int64_t most = config.model.spec.facts().longest_sequence;
   validate(config.data.sequence_length <= most,
            fmt::format("a sequence of {} tokens is longer than the model's "
                        "max_position_embeddings, {}. Try: --sequence-length {}",
@@ -130,7 +128,7 @@ PlanSubject plan_subject(config::TrainConfig config, const PlanChanges& changes,
 }
 
 config::TrainConfig preset_plan_config(const std::string& preset) {
-  const auto model = models::preset_config(preset);
+  const auto model = models::find_preset(preset);
   validate(model.has_value(), fmt::format("there is no preset '{}'. Try: {}", preset,
                                           fmt::join(models::preset_names(), ", ")));
   config::TrainConfig config = config_for(*model);
@@ -141,8 +139,8 @@ config::TrainConfig preset_plan_config(const std::string& preset) {
 config::TrainConfig model_plan_config(const std::filesystem::path& model) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(model, ignored);
-  config::TrainConfig config =
-      config_for(models::read_hf_sizes(folder ? model / "config.json" : model));
+  config::TrainConfig config = config_for(
+      models::read_model(folder ? model / "config.json" : model, models::ReadFor::planning));
   config.model.init_from = model;
   return config;
 }

@@ -15,7 +15,7 @@ std::string header(const StepPlan& plan) {
   const PlanSubject& subject = plan.subject;
   const fsdp::MixedPrecisionPolicy& policy = plan.options.mixed_precision;
   std::string text = fmt::format("{}: {} parameters\n", subject.name,
-                                 subject.config.model.llama.parameter_count());
+                                 subject.config.model.spec.facts().parameters);
   text += fmt::format("mesh      {} node(s) x {} ranks = {} ranks, {}\n", shape.nodes,
                       shape.ranks_per_node, shape.ranks(),
                       shape.shared_memory ? "the ranks of a node share memory"

@@ -91,8 +91,8 @@ void TrainingRun::write_config() {
 }
 
 void TrainingRun::open_data() {
-  data_.emplace(config_.data, config_.model.llama.vocab_size, config_.training.global_batch_size,
-                config_.training.seed);
+  data_.emplace(config_.data, config_.model.spec.facts().vocab_size,
+                config_.training.global_batch_size, config_.training.seed);
   data_->check_tokens(0, config_.training.steps, runtime_.size(), runtime_.rank());
 }
 
@@ -101,7 +101,7 @@ void TrainingRun::make_sharded_model() {
   std::optional<weights::HfWeights> weights;
   comm::all_or_config_error(world(), [&] {
     if (!config_.model.init_from.empty()) {
-      weights.emplace(config_.model.init_from, config_.model.llama);
+      weights.emplace(config_.model.init_from, config_.model.spec);
     }
   });
   if (weights) {

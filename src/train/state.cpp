@@ -1,3 +1,4 @@
+// What a checkpoint of a run holds: tensors as views, texts, and how far the run is.
 #include "train/state.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Which model a checkpoint holds, from the configuration saved in it.
 #include "weights/checkpoint_model.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "sherd/base/error.hpp"
-#include "sherd/models/llama_hf.hpp"
 #include "sherd/weights/generate.hpp"
 
 namespace sherd::weights {
@@ -26,7 +26,7 @@ nlohmann::json config_of(const io::CheckpointReader& checkpoint) {
 }  // namespace
 
 void require_byte_model(const io::CheckpointReader& checkpoint) {
-  const models::LlamaConfig model = model_of(checkpoint);
+  const models::DecoderFacts model = model_of(checkpoint).facts();
   const auto json = config_of(checkpoint);
   const bool text = json.contains("data") && json.at("data").contains("text");
   if (model.vocab_size != 256 && !text) {
@@ -37,7 +37,7 @@ void require_byte_model(const io::CheckpointReader& checkpoint) {
   }
 }
 
-models::LlamaConfig model_of(const io::CheckpointReader& checkpoint) {
+models::ModelSpec model_of(const io::CheckpointReader& checkpoint) {
   const std::string where = fmt::format("checkpoint of step {}", checkpoint.step());
   const auto json = config_of(checkpoint);
   if (!json.is_object() || !json.contains("model")) {
@@ -45,7 +45,7 @@ models::LlamaConfig model_of(const io::CheckpointReader& checkpoint) {
                       ": its configuration describes no model. Try: a checkpoint written by "
                       "sherd train");
   }
-  return models::parse_hf_config(json.at("model").dump(), where + ", model");
+  return models::parse_model(json.at("model").dump(), where + ", model");
 }
 
 }  // namespace sherd::weights

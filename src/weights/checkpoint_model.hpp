@@ -1,12 +1,12 @@
 #pragma once
 
 #include "sherd/io/inspect.hpp"
-#include "sherd/models/llama.hpp"
+#include "sherd/models/family.hpp"
 
 namespace sherd::weights {
 
-/// Sizes of the model in a checkpoint, from the configuration saved in it. Throws ConfigError.
-[[nodiscard]] models::LlamaConfig model_of(const io::CheckpointReader& checkpoint);
+/// The model in a checkpoint, from the configuration saved in it. Throws ConfigError.
+[[nodiscard]] models::ModelSpec model_of(const io::CheckpointReader& checkpoint);
 
 /// Checkpoint key of a parameter: "model." in front.
 [[nodiscard]] inline std::string checkpoint_key(const std::string& parameter) {

@@ -12,7 +12,6 @@
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/safetensors.hpp"
-#include "sherd/models/llama_hf.hpp"
 #include "sherd/nn/module.hpp"
 #include "sherd/weights/hf_weights.hpp"
 #include "weights/checkpoint_model.hpp"
@@ -63,22 +62,23 @@ io::SafetensorsSource source_of(const io::CheckpointReader& checkpoint, const io
 }
 
 /// One source a parameter, reading the checkpoint as it is asked.
-Sources make_sources(const io::CheckpointReader& checkpoint, const models::LlamaConfig& config,
+Sources make_sources(const io::CheckpointReader& checkpoint, const models::ModelSpec& model,
                      DType dtype) {
   std::map<std::string, const io::TensorInfo*> stored;
   for (const io::TensorInfo& info : checkpoint.tensors()) {
     stored.emplace(info.key, &info);
   }
   Sources sources;
-  const models::Llama model(config);
-  for (const nn::NamedParameter& named : nn::named_parameters(model)) {
+  const auto module = model.make();
+  for (const nn::NamedParameter& named : nn::named_parameters(*module)) {
     const std::string key = checkpoint_key(named.name);
     const auto found = stored.find(key);
     validate(found != stored.end() && found->second->shape == named.value.shape(),
              fmt::format("checkpoint of step {}: tensor '{}' is missing or has another shape than "
                          "its configuration says",
                          checkpoint.step(), key));
-    sources.push_back(source_of(checkpoint, *found->second, hf_name(named.name), dtype));
+    sources.push_back(
+        source_of(checkpoint, *found->second, model.family().hf_name(named.name), dtype));
   }
   return sources;
 }
@@ -162,12 +162,12 @@ bool has_model(const io::CheckpointReader& checkpoint) {
 
 void export_model(const io::CheckpointReader& checkpoint, const std::filesystem::path& folder,
                   const ExportOptions& options) {
-  const models::LlamaConfig config = model_of(checkpoint);
-  const auto files = split(make_sources(checkpoint, config, options.dtype), options.file_bytes);
+  const models::ModelSpec model = model_of(checkpoint);
+  const auto files = split(make_sources(checkpoint, model, options.dtype), options.file_bytes);
   prepare(folder, kModel);
   write_files(files, folder, kModel);
-  write_text(folder / "config.json", models::to_hf_config(config, options.dtype));
-  const HfWeights read_back(folder, models::read_hf_config(folder));
+  write_text(folder / "config.json", model.write(options.dtype));
+  const HfWeights read_back(folder, models::read_model(folder / "config.json"));
 }
 
 /// Everything but the parameters of the model that export_model() writes.

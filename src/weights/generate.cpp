@@ -41,21 +41,22 @@ std::int32_t sample(const float* logits, double temperature, Uniform& uniform) {
 }
 
 /// Logits of the token after `tokens`, the last `window` of them.
-Tensor next_logits(models::Llama& model, const std::vector<std::int32_t>& tokens) {
+Tensor next_logits(const LoadedModel& model, const std::vector<std::int32_t>& tokens) {
   const auto window =
-      std::min(static_cast<std::int64_t>(tokens.size()), model.config().max_position_embeddings);
+      std::min(static_cast<std::int64_t>(tokens.size()), model.facts.longest_sequence);
   const Tensor ids = Tensor::empty({1, window}, DType::i32);
   std::copy(tokens.end() - window, tokens.end(), ids.data<std::int32_t>());
-  const Tensor logits = model(nn::Variable(ids)).data();
-  const std::int64_t vocab = model.config().vocab_size;
+  const Tensor logits = (*model.module)(nn::Variable(ids)).data();
+  const std::int64_t vocab = model.facts.vocab_size;
   return to_dtype(logits.slice((window - 1) * vocab, vocab), DType::f32);
 }
 
 }  // namespace
 
-std::unique_ptr<models::Llama> load_model(const io::CheckpointReader& checkpoint) {
-  auto model = std::make_unique<models::Llama>(model_of(checkpoint));
-  for (const nn::NamedParameter& named : nn::named_parameters(*model)) {
+LoadedModel load_model(const io::CheckpointReader& checkpoint) {
+  const models::ModelSpec spec = model_of(checkpoint);
+  LoadedModel model{spec.facts(), spec.make()};
+  for (const nn::NamedParameter& named : nn::named_parameters(*model.module)) {
     const std::string key = checkpoint_key(named.name);
     const auto& tensors = checkpoint.tensors();
     const auto info = std::find_if(tensors.begin(), tensors.end(),
@@ -72,10 +73,10 @@ std::unique_ptr<models::Llama> load_model(const io::CheckpointReader& checkpoint
   return model;
 }
 
-void generate(models::Llama& model, std::string_view prompt, const GenerateOptions& options,
+void generate(const LoadedModel& model, std::string_view prompt, const GenerateOptions& options,
               const std::function<void(char)>& sink) {
   validate(!prompt.empty(), "--prompt: is empty (the model continues a text). Try: --prompt 'In '");
-  validate(model.config().vocab_size >= kBytes,
+  validate(model.facts.vocab_size >= kBytes,
            "the model's tokens are not bytes (its vocabulary is smaller than 256)");
   const autograd::GradMode no_grad(false);
   std::vector<std::int32_t> tokens;

@@ -13,18 +13,16 @@
 namespace sherd::weights {
 namespace {
 
-constexpr std::string_view kHead = "lm_head.weight";
-
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
 /// Every tensor a folder must hold: Hugging Face name -> shape.
-std::map<std::string, Shape> wanted_tensors(const models::LlamaConfig& config) {
-  const models::Llama model(config);
+std::map<std::string, Shape> wanted_tensors(const models::ModelSpec& model) {
+  const auto module = model.make();
   std::map<std::string, Shape> wanted;
-  for (const nn::NamedParameter& named : nn::named_parameters(model)) {
-    wanted.emplace(hf_name(named.name), named.value.shape());
+  for (const nn::NamedParameter& named : nn::named_parameters(*module)) {
+    wanted.emplace(model.family().hf_name(named.name), named.value.shape());
   }
   return wanted;
 }
@@ -32,7 +30,14 @@ std::map<std::string, Shape> wanted_tensors(const models::LlamaConfig& config) {
 /// The shape differences between `wanted` and the files, one text each.
 std::vector<std::string> compare(const std::map<std::string, Shape>& wanted,
                                  const std::map<std::string, io::SafetensorsEntry>& found,
-                                 bool tied) {
+                                 const models::ModelSpec& model) {
+  const auto tied = model.family().hf_tied(model.sizes());
+  const auto& ignored = model.family().hf_ignored_endings;
+  const auto is_ignored = [&](const std::string& name) {
+    return (tied && name == tied->name) ||
+           std::any_of(ignored.begin(), ignored.end(),
+                       [&](const std::string& end) { return ends_with(name, end); });
+  };
   std::vector<std::string> problems;
   for (const auto& [name, shape] : wanted) {
     const auto entry = found.find(name);
@@ -47,20 +52,20 @@ std::vector<std::string> compare(const std::map<std::string, Shape>& wanted,
     }
   }
   for (const auto& [name, entry] : found) {
-    const bool tied_head = tied && name == kHead;
-    if (wanted.count(name) == 0 && !tied_head && !ends_with(name, "rotary_emb.inv_freq")) {
+    if (wanted.count(name) == 0 && !is_ignored(name)) {
       problems.push_back(fmt::format("tensor '{}' is not part of the model", name));
     }
   }
   return problems;
 }
 
-/// A tied head that is stored must be what it is tied to.
-void check_tied_head(const io::SafetensorsReader& reader, std::vector<std::string>& problems) {
+/// A tied tensor that is stored must be what it is tied to.
+void check_tied(const io::SafetensorsReader& reader, const models::TiedTensors& tied,
+                std::vector<std::string>& problems) {
   constexpr std::int64_t kChunk = 1 << 20;
   const auto& entries = reader.entries();
-  const auto head = entries.find(std::string(kHead));
-  const auto table = entries.find("model.embed_tokens.weight");
+  const auto head = entries.find(tied.name);
+  const auto table = entries.find(tied.same_as);
   if (head == entries.end() || table == entries.end()) {
     return;
   }
@@ -75,24 +80,19 @@ void check_tied_head(const io::SafetensorsReader& reader, std::vector<std::strin
   }
   if (!equal) {
     problems.push_back(
-        fmt::format("tensor '{}' differs from model.embed_tokens.weight, although "
-                    "config.json says tie_word_embeddings",
-                    kHead));
+        fmt::format("tensor '{}' differs from {}, although config.json says tie_word_embeddings",
+                    tied.name, tied.same_as));
   }
 }
 
 }  // namespace
 
-std::string hf_name(std::string_view parameter) {
-  const bool head = parameter.rfind("lm_head.", 0) == 0;
-  return std::string(head ? "" : "model.").append(parameter);
-}
-
-HfWeights::HfWeights(const std::filesystem::path& folder, const models::LlamaConfig& config)
-    : reader_(folder) {
-  auto problems = compare(wanted_tensors(config), reader_.entries(), config.tie_word_embeddings);
-  if (problems.empty() && config.tie_word_embeddings) {
-    check_tied_head(reader_, problems);
+HfWeights::HfWeights(const std::filesystem::path& folder, const models::ModelSpec& model)
+    : reader_(folder), hf_name_(model.family().hf_name) {
+  auto problems = compare(wanted_tensors(model), reader_.entries(), model);
+  const auto tied = model.family().hf_tied(model.sizes());
+  if (problems.empty() && tied) {
+    check_tied(reader_, *tied, problems);
   }
   if (!problems.empty()) {
     throw ConfigError(fmt::format(
@@ -102,7 +102,7 @@ HfWeights::HfWeights(const std::filesystem::path& folder, const models::LlamaCon
 }
 
 void HfWeights::fill(const std::string& name, std::int64_t first, const Tensor& out) const {
-  reader_.read(hf_name(name), first, out);
+  reader_.read(hf_name_(name), first, out);
 }
 
 }  // namespace sherd::weights

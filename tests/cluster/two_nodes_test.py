@@ -43,7 +43,12 @@ class TwoNodes(unittest.TestCase):
     def test_nothing_outlives_a_killed_rig(self):
         seconds = f"9{os.getpid()}"  # nobody else sleeps so long
         rig = start("--ranks-per-node", "1", "--", "sh", "-c", f"echo here; sleep {seconds}")
-        self.assertEqual([rig.stdout.readline().strip() for _ in NODES], ["here", "here"])
+        # mpirun's own warnings may come before, or in the same line.
+        here = 0
+        while here < len(NODES):
+            line = rig.stdout.readline()
+            self.assertTrue(line, "the rig ended early")
+            here += line.count("here")
         rig.kill()
         rig.stdout.read()  # ends when the last process that could write has ended
         rig.communicate()

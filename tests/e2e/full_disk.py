@@ -59,10 +59,11 @@ class FullDisk(ProgramTest):
             output.append(line)
             if line.startswith("a checkpoint failed"):
                 self.assertIn("No space left on device", line)
+                if freed:  # a failure from before there was room, read after a save that had it
+                    continue
                 self.assertEqual(self.steps(), [4])
-                self.assertIn(good, (None, digest(self.disk / "ckpt" / "step-00000004")))
                 good = digest(self.disk / "ckpt" / "step-00000004")
-                self.ballast.unlink(missing_ok=True)
+                self.ballast.unlink()
                 freed = True
             elif freed and line.rstrip().endswith(" saved") and "step 4 saved" not in line:
                 process.send_signal(signal.SIGUSR1)

@@ -4,13 +4,12 @@
 
 #include "sherd/config/train_config.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
-#include "sherd/models/llama.hpp"
 #include "sherd/optim/optimizer.hpp"
 
 namespace sherd::config {
 
 /// What a configuration says, in the terms of the modules that do it.
-[[nodiscard]] std::shared_ptr<models::Llama> make_model(const TrainConfig& config);
+[[nodiscard]] std::shared_ptr<nn::Module> make_model(const TrainConfig& config);
 [[nodiscard]] fsdp::FullyShardOptions fsdp_options(const TrainConfig& config);
 [[nodiscard]] std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                                ShardedParameters& parameters);

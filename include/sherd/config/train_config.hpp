@@ -10,7 +10,7 @@
 #include "sherd/comm/mesh_comms.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/io/checkpointer.hpp"
-#include "sherd/models/llama.hpp"
+#include "sherd/models/family.hpp"
 #include "sherd/optim/lr_schedule.hpp"
 
 /// The configuration of a training run with every value resolved and checked. docs/config.md lists
@@ -20,7 +20,7 @@ namespace sherd::config {
 struct ModelConfig {
   std::filesystem::path init_from;  ///< Hugging Face folder; empty: initial values from the seed
   std::string preset;               ///< "" when init_from or the fields were given
-  models::LlamaConfig llama;        ///< sizes, wherever they came from
+  models::ModelSpec spec;           ///< family and sizes, wherever they came from
 };
 
 struct DataConfig {
@@ -59,17 +59,13 @@ struct OptimizerConfig {
 struct FsdpConfig {
   std::optional<int> world_size;  ///< checked against the launch
   std::optional<int> local_rank;  ///< must exist on the node; MPI numbers the ranks
-  fsdp::ShardingStrategy sharding_strategy = fsdp::ShardingStrategy::full_shard;
+  /// What keys say to the engine directly. fsdp_options() adds what follows from others: the seed,
+  /// and the type that mixed_precision and fp16 mean.
+  fsdp::FullyShardOptions options;
   bool shard_optimizer_state = true;
   bool mixed_precision = false;  ///< compute in bf16; parameters, gradients, optimizer in f32
   bool fp16 = false;             ///< with mixed_precision: f16 and a loss scaler, not bf16
   double initial_loss_scale = 65536.0;  ///< fp16 only
-  std::string reduce_dtype;             ///< of gradient sums inside a node: f32, bf16, f16; "": f32
-  std::string cross_reduce_dtype;       ///< between nodes; "": as reduce_dtype
-  std::string accumulate_dtype;         ///< of main gradients: f32, bf16; "": f32
-  fsdp::ReshardAfterForward reshard_after_forward = fsdp::ReshardAfterForward::by_strategy;
-  bool reshard_after_backward = true;
-  fsdp::Accumulation gradient_accumulation = fsdp::Accumulation::reduce_each;
   bool activation_checkpointing = false;
   bool use_reentrant = false;
   std::string device = "cpu";
@@ -78,8 +74,6 @@ struct FsdpConfig {
   int model_parallel_size = 1;
   std::int64_t checkpoint_interval = 1000;  ///< steps; 0: only at the end and when stopped
   std::filesystem::path checkpoint_dir = "checkpoints";
-  int prefetch_depth = 1;
-  int reduction_slots = 2;
   std::string comm_backend = "auto";
   comm::Progress comm_progress = comm::Progress::polling;
 };

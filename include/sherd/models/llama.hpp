@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sherd/autograd/function.hpp"
+#include "sherd/models/family.hpp"
 #include "sherd/nn/module.hpp"
 
 namespace sherd::models {
@@ -54,5 +55,10 @@ class Llama : public nn::Module {
   std::shared_ptr<nn::Module> norm_;
   std::shared_ptr<nn::Module> lm_head_;
 };
+
+/// A Llama as the rest of the program sees models, and its sizes seen again. The latter throws
+/// std::bad_any_cast for a model of another family.
+[[nodiscard]] ModelSpec llama_model(const LlamaConfig& config);
+[[nodiscard]] const LlamaConfig& llama_config(const ModelSpec& model);
 
 }  // namespace sherd::models

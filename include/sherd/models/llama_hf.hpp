@@ -1,7 +1,7 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "sherd/base/dtype.hpp"
 #include "sherd/models/llama.hpp"
@@ -13,12 +13,12 @@ namespace sherd::models {
 /// "default", keys missing or of the wrong type.
 [[nodiscard]] LlamaConfig parse_hf_config(const std::string& json, const std::string& where);
 
-/// parse_hf_config() of FOLDER/config.json.
-[[nodiscard]] LlamaConfig read_hf_config(const std::filesystem::path& folder);
-
 /// The sizes in a config.json, for plans: besides what parse_hf_config() takes, Mistral models and
 /// any kind of rotary positions, which change no byte. Throws ConfigError.
-[[nodiscard]] LlamaConfig read_hf_sizes(const std::filesystem::path& file);
+[[nodiscard]] LlamaConfig parse_hf_sizes(const std::string& json, const std::string& where);
+
+/// Hugging Face's name of one of Llama's parameters: "model." in front of all but lm_head.
+[[nodiscard]] std::string hf_name(std::string_view parameter);
 
 /// The config.json that describes the model; `weights` is the dtype of the files beside it.
 [[nodiscard]] std::string to_hf_config(const LlamaConfig& config, DType weights = DType::f32);

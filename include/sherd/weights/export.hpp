@@ -18,9 +18,9 @@ struct ExportOptions {
 
 /// Writes the model of a checkpoint as a Hugging Face folder: config.json, and model.safetensors or
 /// numbered parts with their index. With `all`, every other tensor goes to state/state.safetensors
-/// in that folder, under its key and in its own dtype; a checkpoint of no Llama has only that.
-/// Reads back the headers at the end. Local; holds no more than a few MiB. Throws IoError,
-/// ConfigError (no Llama in the checkpoint; a weight too large for f16).
+/// in that folder, under its key and in its own dtype; a checkpoint of no known model has only
+/// that. Reads back the headers at the end. Local; holds no more than a few MiB. Throws IoError,
+/// ConfigError (no known model in the checkpoint; a weight too large for f16).
 void export_safetensors(const io::CheckpointReader& checkpoint, const std::filesystem::path& folder,
                         const ExportOptions& options);
 

@@ -7,13 +7,19 @@
 #include <string_view>
 
 #include "sherd/io/inspect.hpp"
-#include "sherd/models/llama.hpp"
+#include "sherd/models/family.hpp"
 
 namespace sherd::weights {
 
+/// A model with its weights, and what it is.
+struct LoadedModel {
+  models::DecoderFacts facts;
+  std::shared_ptr<nn::Module> module;
+};
+
 /// The model of a checkpoint, whole and in f32 on this process. Local. Throws ConfigError when the
-/// checkpoint holds no Llama.
-[[nodiscard]] std::unique_ptr<models::Llama> load_model(const io::CheckpointReader& checkpoint);
+/// checkpoint holds no known model.
+[[nodiscard]] LoadedModel load_model(const io::CheckpointReader& checkpoint);
 
 /// Throws ConfigError unless the checkpoint's model was trained on bytes (data.text, or token files
 /// with a vocabulary of 256), which is what generate() speaks.
@@ -28,7 +34,7 @@ struct GenerateOptions {
 /// Continues `prompt` byte by byte and gives each to `sink`. The window is the model's longest
 /// sequence. The same seed gives the same text. Local, blocking. Throws ConfigError: an empty
 /// prompt, a model whose tokens are not bytes.
-void generate(models::Llama& model, std::string_view prompt, const GenerateOptions& options,
+void generate(const LoadedModel& model, std::string_view prompt, const GenerateOptions& options,
               const std::function<void(char)>& sink);
 
 }  // namespace sherd::weights

@@ -14,7 +14,7 @@
 namespace sherd::comm {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kMapPage = 4096;
 
 class WindowRegion final : public SharedRegion {
  public:
@@ -49,7 +49,8 @@ void require_space_on_all(std::size_t bytes, MPI_Comm comm) {
 /// Each rank clears its part: that takes the memory now, so that the next check sees what is left,
 /// and lays pages near the ranks that own them.
 void clear_part(std::span<std::byte> bytes, int rank, int size) {
-  const std::size_t part = (bytes.size() / static_cast<std::size_t>(size) / kPage + 1) * kPage;
+  const std::size_t part =
+      (bytes.size() / static_cast<std::size_t>(size) / kMapPage + 1) * kMapPage;
   const std::size_t begin = std::min(bytes.size(), part * static_cast<std::size_t>(rank));
   const std::size_t end = std::min(bytes.size(), begin + part);
   if (begin < end) {
@@ -60,7 +61,7 @@ void clear_part(std::span<std::byte> bytes, int rank, int size) {
 /// Bytes from `base` to the next page, the same on all ranks (windows are mapped page by page).
 std::size_t bytes_to_page(const void* base, MPI_Comm comm) {
   const auto address = reinterpret_cast<std::uintptr_t>(base);
-  auto offset = static_cast<std::uint64_t>((kPage - address % kPage) % kPage);
+  auto offset = static_cast<std::uint64_t>((kMapPage - address % kMapPage) % kMapPage);
   mpi::bcast(&offset, 1, MPI_UINT64_T, 0, comm);
   return offset;
 }
@@ -76,7 +77,7 @@ ShmTeam::ShmTeam(mpi::CommHandle comm)
 mpi::CommHandle ShmTeam::duplicate_handle() { return mpi::comm_dup(comm_.get()); }
 
 std::unique_ptr<SharedRegion> ShmTeam::allocate(std::size_t bytes) {
-  const std::size_t needed = bytes + kPage;
+  const std::size_t needed = bytes + kMapPage;
   require_space_on_all(needed, comm_.get());
   void* mine = nullptr;
   mpi::WindowHandle window = mpi::win_allocate_shared(rank_ == 0 ? needed : 0, comm_.get(), mine);

@@ -1,3 +1,4 @@
+// One decoder block: attention and MLP, each with the norm before it.
 #include "models/llama/block.hpp"
 
 #include <cmath>

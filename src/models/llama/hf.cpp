@@ -1,10 +1,9 @@
+// config.json of Hugging Face's Llama, read and written.
 #include "sherd/models/llama_hf.hpp"
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "sherd/base/error.hpp"
 
@@ -156,19 +155,6 @@ void check_sizes(const LlamaConfig& config, const std::string& where) {
   }
 }
 
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) {
-    throw ConfigError(
-        fmt::format("{}: cannot be read (it holds the model's sizes). Try: a folder "
-                    "with config.json and model.safetensors",
-                    file.string()));
-  }
-  return text.str();
-}
-
 }  // namespace
 
 LlamaConfig parse_hf_config(const std::string& json, const std::string& where) {
@@ -180,19 +166,19 @@ LlamaConfig parse_hf_config(const std::string& json, const std::string& where) {
   return config;
 }
 
-LlamaConfig read_hf_config(const std::filesystem::path& folder) {
-  const auto file = folder / "config.json";
-  return parse_hf_config(read_text(file), file.string());
-}
-
-LlamaConfig read_hf_sizes(const std::filesystem::path& file) {
-  const Reader reader(read_text(file), file.string());
+LlamaConfig parse_hf_sizes(const std::string& json, const std::string& where) {
+  const Reader reader(json, where);
   if (!has_same_shapes(reader)) {
     check_architecture(reader);
   }
   LlamaConfig config = read_sizes(reader);
-  check_sizes(config, file.string());
+  check_sizes(config, where);
   return config;
+}
+
+std::string hf_name(std::string_view parameter) {
+  const bool head = parameter.rfind("lm_head.", 0) == 0;
+  return std::string(head ? "" : "model.").append(parameter);
 }
 
 std::string to_hf_config(const LlamaConfig& config, DType weights) {

@@ -1,3 +1,4 @@
+// The sizes' checks and the whole decoder; block.cpp has what is repeated.
 #include "sherd/models/llama.hpp"
 
 #include <fmt/format.h>

@@ -226,6 +226,7 @@ class ForgetfulFileSystem : public FileSystem {
     wrong.get()[bytes / 2] ^= std::byte{4};
     return FileSystem::pwrite(fd, wrong.get(), bytes, offset);
   }
+  void be_honest() { flipped_ = true; }
 
  private:
   std::atomic<bool> flipped_{false};
@@ -237,7 +238,8 @@ TEST_F(SaveWays, ReadingBackFindsWhatTheDiskForgot) {
   CheckpointerOptions chosen = options("forgetful");
   chosen.verify_after_save = true;
   {
-    Checkpointer checkpointer(comms_, chosen, std::make_shared<ForgetfulFileSystem>());
+    const auto disk = std::make_shared<ForgetfulFileSystem>();
+    Checkpointer checkpointer(comms_, chosen, disk);
     try {
       checkpointer.save_async(1, state).wait();
       ADD_FAILURE() << "committed";
@@ -245,6 +247,7 @@ TEST_F(SaveWays, ReadingBackFindsWhatTheDiskForgot) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("read back differently"));
     }
     EXPECT_FALSE(std::filesystem::exists(saved("forgetful")));
+    disk->be_honest();  // a rank that another's failure stopped has not written yet
     checkpointer.save_async(1, state).wait();
   }
   comms_.world->barrier();

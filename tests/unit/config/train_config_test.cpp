@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sherd/models/llama.hpp"
 #include "unit/config/config_fixture.hpp"
 
 namespace sherd::config {
@@ -17,9 +18,9 @@ TEST_F(Config, DefaultsFillWhatIsNotSaid) {
   EXPECT_EQ(config.training.steps, 3);
   EXPECT_EQ(config.training.global_batch_size, 8);
   EXPECT_EQ(config.optimizer.betas, (std::array<double, 2>{0.9, 0.95}));
-  EXPECT_EQ(config.fsdp_config.sharding_strategy, fsdp::ShardingStrategy::full_shard);
+  EXPECT_EQ(config.fsdp_config.options.strategy, fsdp::ShardingStrategy::full_shard);
   EXPECT_EQ(config.checkpoint.resume, CheckpointConfig::Resume::automatic);
-  EXPECT_EQ(config.model.llama.hidden_size, 192);
+  EXPECT_EQ(models::llama_config(config.model.spec).hidden_size, 192);
   EXPECT_TRUE(config.notices.empty());
 }
 
@@ -40,12 +41,12 @@ logging: {directory: out, interval: 5}
   EXPECT_EQ(config.schedule().minimum, 1e-4);
   EXPECT_EQ(config.schedule().warmup_steps, 2);
   EXPECT_EQ(config.schedule().total_steps, 3);
-  EXPECT_EQ(config.fsdp_config.sharding_strategy, fsdp::ShardingStrategy::shard_grad_op);
+  EXPECT_EQ(config.fsdp_config.options.strategy, fsdp::ShardingStrategy::shard_grad_op);
   EXPECT_TRUE(config.fsdp_config.mixed_precision);
   EXPECT_TRUE(config.fsdp_config.use_reentrant);
   EXPECT_EQ(config.fsdp_config.checkpoint_interval, 7);
   EXPECT_EQ(config.fsdp_config.comm_backend, "mpi");
-  EXPECT_EQ(config.fsdp_config.prefetch_depth, 0);
+  EXPECT_EQ(config.fsdp_config.options.prefetch_depth, 0);
   EXPECT_EQ(config.checkpoint.keep_last, 0);
   EXPECT_EQ(config.checkpoint.overlap, io::Overlap::skip);
   EXPECT_EQ(config.logging.interval, 5);
@@ -96,7 +97,7 @@ TEST_F(Config, AModelFolderGivesTheSizes) {
   const std::string yaml = "model: {init_from: " + folder + "}\ndata: {tokens: " + folder +
                            "/tokens.bin, sequence_length: 24}\ntraining: {steps: 1}\n";
   const TrainConfig config = load(yaml);
-  EXPECT_EQ(config.model.llama.num_key_value_heads, 2);
+  EXPECT_EQ(models::llama_config(config.model.spec).num_key_value_heads, 2);
   EXPECT_EQ(load(config.resolved_yaml).resolved_json, config.resolved_json);
   const auto json = nlohmann::json::parse(config.resolved_json);
   EXPECT_EQ(json["model"]["intermediate_size"], 88);
@@ -121,7 +122,7 @@ TEST_F(Config, KeysWithoutEffectAreNoticed) {
 
 TEST_F(Config, AcceleratesPrefixIsReadWithANotice) {
   const TrainConfig config = load(base("fsdp_config: {fsdp_sharding_strategy: NO_SHARD}\n"));
-  EXPECT_EQ(config.fsdp_config.sharding_strategy, fsdp::ShardingStrategy::no_shard);
+  EXPECT_EQ(config.fsdp_config.options.strategy, fsdp::ShardingStrategy::no_shard);
   ASSERT_EQ(config.notices.size(), 1U);
   EXPECT_THAT(config.notices[0], HasSubstr("read as fsdp_config.sharding_strategy"));
   EXPECT_THAT(problems(base("fsdp_config: {fsdp_device: cpu, device: cpu}\n")),

@@ -6,6 +6,7 @@
 #include <limits>
 #include <mutex>
 
+#include "f64_policy.hpp"
 #include "sherd/autograd/function.hpp"
 #include "sherd/base/error.hpp"
 #include "unit/fsdp/odd_training.hpp"
@@ -19,8 +20,6 @@ using testing::OddModel;
 using testing::OddResult;
 using testing::OddRun;
 using testing::run_grid;
-
-constexpr MixedPrecisionPolicy kF64{.param_dtype = DType::f64, .master_dtype = DType::f64};
 
 /// Calls `body(rank, model, net)` on every rank of a grid with a sharded OddModel.
 template <class Body>

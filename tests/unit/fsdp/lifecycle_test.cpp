@@ -19,7 +19,7 @@ using testing::mesh_of;
 using testing::OddModel;
 using testing::OddRun;
 
-FullyShardOptions options_of(ShardingStrategy strategy, DType compute = DType::f32) {
+FullyShardOptions planned_options(ShardingStrategy strategy, DType compute = DType::f32) {
   FullyShardOptions options;
   options.strategy = strategy;
   options.mixed_precision.param_dtype = compute;
@@ -35,7 +35,7 @@ std::vector<FullyShardOptions> all_layouts() {
            {ReshardAfterForward::by_strategy, ReshardAfterForward::node}) {
         for (const Accumulation accumulation :
              {Accumulation::reduce_each, Accumulation::defer_all_reduce, Accumulation::no_sync}) {
-          FullyShardOptions options = options_of(strategy.strategy, compute);
+          FullyShardOptions options = planned_options(strategy.strategy, compute);
           options.reshard_after_forward = reshard;
           options.accumulation = accumulation;
           if (accumulation != Accumulation::defer_all_reduce ||
@@ -105,7 +105,7 @@ TEST(Plan, HoldsWithoutSharedMemoryToo) {
 TEST(Memory, FullShardOnFourRanksHoldsAQuarterOfEach) {
   OddModel net({});
   const PlanInput four{.local_size = 4};
-  const ShardingPlan plan = plan_sharding(net, options_of(ShardingStrategy::full_shard), four);
+  const ShardingPlan plan = plan_sharding(net, planned_options(ShardingStrategy::full_shard), four);
   std::size_t numel = 0;
   for (const GroupReport& group : plan.groups) {
     numel += static_cast<std::size_t>(group.parameters);
@@ -122,7 +122,7 @@ TEST(Memory, FullShardOnFourRanksHoldsAQuarterOfEach) {
 
 TEST(Memory, SeparateMemoryHoldsTwoLargestGroupsAndTheRoot) {
   OddModel net({});
-  const ShardingPlan plan = plan_sharding(net, options_of(ShardingStrategy::full_shard),
+  const ShardingPlan plan = plan_sharding(net, planned_options(ShardingStrategy::full_shard),
                                           {.local_size = 4, .shared_memory = false});
   std::int64_t largest = 0;
   for (std::size_t g = 1; g < plan.groups.size(); ++g) {
@@ -139,7 +139,7 @@ ShardedModel::Counters counters_of_a_step(ShardingStrategy strategy, Memory memo
     OddRun run;
     run.grid = {1, 2};
     ShardedModel model =
-        fully_shard(std::make_shared<OddModel>(run.model), comms, options_of(strategy));
+        fully_shard(std::make_shared<OddModel>(run.model), comms, planned_options(strategy));
     optim::AdamW optimizer(model.parameters());
     testing::odd_step(run, model, 0, world.rank());
     optimizer.step();
@@ -175,7 +175,7 @@ TEST(Lifecycle, ParametersAreMetaOutsideTheStep) {
     OddRun run;
     run.grid = {1, 2};
     const auto net = std::make_shared<OddModel>(run.model);
-    ShardedModel model = fully_shard(net, comms, options_of(ShardingStrategy::full_shard));
+    ShardedModel model = fully_shard(net, comms, planned_options(ShardingStrategy::full_shard));
     const auto all_meta = [&] {
       for (const auto& parameter : nn::named_parameters(*net)) {
         EXPECT_TRUE(parameter.value.data().is_meta()) << parameter.name;
@@ -195,7 +195,7 @@ TEST(Lifecycle, NextForwardReadsTheUpdatedWeights) {
     comm::run_inproc(3, [&](comm::Communicator& world) {
       comm::MeshComms comms = mesh_of(world, memory);
       ShardedModel model = fully_shard(std::make_shared<OddModel>(testing::OddModelOptions{}),
-                                       comms, options_of(ShardingStrategy::full_shard));
+                                       comms, planned_options(ShardingStrategy::full_shard));
       const autograd::GradMode off(false);
       const nn::Variable x(testing::odd_rows(0, 2, 4, 0, DType::f32));
       const Tensor before = model(x).data().clone();
@@ -222,7 +222,7 @@ TEST(Lifecycle, NormIsTheSameBitsOnEveryRankAndSeesNonFiniteValues) {
     OddRun run;
     run.grid = {1, 4};
     ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms,
-                                     options_of(ShardingStrategy::full_shard));
+                                     planned_options(ShardingStrategy::full_shard));
     testing::odd_step(run, model, 0, world.rank());
     const double norm = model.clip_grad_norm(1.0);
     {
@@ -246,7 +246,7 @@ TEST(Errors, NoShardRefusesToAddToReducedGradients) {
     OddRun run;
     run.grid = {1, 2};
     ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms,
-                                     options_of(ShardingStrategy::no_shard));
+                                     planned_options(ShardingStrategy::no_shard));
     testing::odd_step(run, model, 0, world.rank());
     EXPECT_THROW(testing::odd_step(run, model, 0, world.rank()), ArgumentError);
   });
@@ -260,7 +260,7 @@ TEST(Errors, RanksThatRunDifferentBlocksAreFoundOut) {
     run.model.order =
         world.rank() == 1 ? std::vector<std::size_t>{1, 0} : std::vector<std::size_t>{0, 1};
     ShardedModel model = fully_shard(std::make_shared<OddModel>(run.model), comms,
-                                     options_of(ShardingStrategy::full_shard));
+                                     planned_options(ShardingStrategy::full_shard));
     testing::odd_step(run, model, 0, world.rank());
     EXPECT_THROW(static_cast<void>(model.clip_grad_norm(1.0)), CommError);
   };
@@ -278,7 +278,7 @@ TEST(Errors, RefusesOptionsThatExcludeEachOther) {
   const auto net = std::make_shared<OddModel>(testing::OddModelOptions{});
   FullyShardOptions kept;
   kept.reshard_after_backward = false;
-  FullyShardOptions deferred = options_of(ShardingStrategy::no_shard);
+  FullyShardOptions deferred = planned_options(ShardingStrategy::no_shard);
   deferred.accumulation = Accumulation::defer_all_reduce;
   for (const FullyShardOptions& options :
        {with_policy({.param_dtype = DType::f64}), with_policy({.master_dtype = DType::bf16}),

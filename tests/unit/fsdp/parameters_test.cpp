@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "f64_policy.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/half.hpp"
 #include "unit/fsdp/odd_training.hpp"
@@ -18,7 +19,6 @@ using testing::OddResult;
 using testing::OddRun;
 using testing::run_grid;
 
-constexpr MixedPrecisionPolicy kF64{.param_dtype = DType::f64, .master_dtype = DType::f64};
 constexpr Grid kGrids[] = {{1, 1}, {1, 3}, {2, 2}};
 
 std::vector<double> values_of(const Tensor& tensor) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 
+#include "f64_policy.hpp"
 #include "sherd/models/llama.hpp"
 #include "unit/fsdp/odd_training.hpp"
 
@@ -20,7 +21,6 @@ using testing::OddResult;
 using testing::OddRun;
 using testing::run_grid;
 
-constexpr MixedPrecisionPolicy kF64{.param_dtype = DType::f64, .master_dtype = DType::f64};
 constexpr int kParts = 8;
 
 /// A model, and what part `part` of a step's data loses.

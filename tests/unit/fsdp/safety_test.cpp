@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "f64_policy.hpp"
 #include "sherd/autograd/function.hpp"
 #include "sherd/base/error.hpp"
 #include "unit/fsdp/odd_training.hpp"
@@ -15,8 +16,6 @@ using testing::Memory;
 using testing::OddModel;
 using testing::OddResult;
 using testing::OddRun;
-
-constexpr MixedPrecisionPolicy kF64{.param_dtype = DType::f64, .master_dtype = DType::f64};
 
 /// Passes its input on; throws in forward or in backward when armed.
 class Tripwire : public nn::Module {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "f64_policy.hpp"
 #include "sherd/base/error.hpp"
 #include "support/sanitizer.hpp"
 #include "unit/fsdp/odd_training.hpp"
@@ -17,8 +18,6 @@ using testing::Memory;
 using testing::OddResult;
 using testing::OddRun;
 using testing::train_odd;
-
-constexpr MixedPrecisionPolicy kF64{.param_dtype = DType::f64, .master_dtype = DType::f64};
 
 void expect_close(double actual, double expected, double tolerance, const std::string& what) {
   EXPECT_LE(std::abs(actual - expected), tolerance * (1.0 + std::abs(expected))) << what;

@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr int kRanks = 2;
+constexpr int kTwoRanks = 2;
 constexpr std::uint64_t kSeed = 20260101;
 
 dtensor::StateDict small_state(const comm::Ranks& ranks) {
@@ -45,7 +45,7 @@ struct Place {
 class Damaged : public ::testing::Test {
  protected:
   Damaged() {
-    on_ranks(1, kRanks, [this](comm::MeshComms& comms) {
+    on_ranks(1, kTwoRanks, [this](comm::MeshComms& comms) {
       const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory_.path()});
       dtensor::StateDict state = small_state(ranks);

@@ -15,10 +15,10 @@ namespace sherd::io::test {
 namespace {
 
 using Mesh = std::pair<int, int>;  // nodes, ranks per node
-constexpr Mesh kMeshes[] = {{1, 1}, {1, 3}, {2, 2}, {3, 1}, {1, 5}, {2, 3}};
+constexpr Mesh kReshardMeshes[] = {{1, 1}, {1, 3}, {2, 2}, {3, 1}, {1, 5}, {2, 3}};
 
 TEST(Reshard, EveryMeshLoadsWhatEveryOtherSaved) {
-  for (const Mesh& from : kMeshes) {
+  for (const Mesh& from : kReshardMeshes) {
     const TemporaryDirectory directory;
     on_ranks(from.first, from.second, [&](comm::MeshComms& comms) {
       const comm::Ranks ranks{comms.world.get(), &comms.mesh};
@@ -27,7 +27,7 @@ TEST(Reshard, EveryMeshLoadsWhatEveryOtherSaved) {
       Checkpointer checkpointer(comms, {.directory = directory.path()});
       checkpointer.save_async(1, state).wait();
     });
-    for (const Mesh& to : kMeshes) {
+    for (const Mesh& to : kReshardMeshes) {
       on_ranks(to.first, to.second, [&](comm::MeshComms& comms) {
         const comm::Ranks ranks{comms.world.get(), &comms.mesh};
         const bool same_size = from.first * from.second == ranks.size();

@@ -40,7 +40,7 @@ struct Case {
 };
 
 /// Items 0 and 1 joined over a gap; item 2 alone at an odd place, of a lower group than item 3.
-Case sample() {
+Case sample_case() {
   const std::array<std::pair<std::int64_t, int>, 4> tensors{
       {{40000, 1}, {5000, 1}, {50, 0}, {9000, 2}}};
   return {layout_of(tensors),
@@ -51,7 +51,7 @@ Case sample() {
 }
 
 TEST(StagingPlan, ChunksCoverEveryByteOnceAndEndAtMultiplesOfTheirSize) {
-  const Case it = sample();
+  const Case it = sample_case();
   const StagingPlan plan = plan_staging(it.layout, it.placed, kChunk);
   std::map<std::size_t, std::uint64_t> covered;
   for (const Chunk& chunk : plan.chunks) {
@@ -77,7 +77,7 @@ TEST(StagingPlan, ChunksCoverEveryByteOnceAndEndAtMultiplesOfTheirSize) {
 }
 
 TEST(StagingPlan, LowerGroupsComeFirst) {
-  const Case it = sample();
+  const Case it = sample_case();
   const StagingPlan plan = plan_staging(it.layout, it.placed, kChunk);
   EXPECT_EQ(plan.chunks_up_to(-1), 0U);
   EXPECT_EQ(plan.chunks_up_to(0), 1U);

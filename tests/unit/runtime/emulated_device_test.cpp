@@ -12,7 +12,7 @@
 namespace sherd::runtime {
 namespace {
 
-constexpr std::size_t kBytes = 4096;
+constexpr std::size_t kPageBytes = 4096;
 constexpr std::uint64_t kSeeds = 32;
 
 EmulatedOptions small(std::uint64_t seed) {
@@ -21,8 +21,8 @@ EmulatedOptions small(std::uint64_t seed) {
 
 struct Block {
   Block(std::shared_ptr<Device> of, MemoryKind where)
-      : device(std::move(of)), kind(where), data(device->allocate(kind, kBytes)) {}
-  ~Block() { device->release(kind, data, kBytes); }
+      : device(std::move(of)), kind(where), data(device->allocate(kind, kPageBytes)) {}
+  ~Block() { device->release(kind, data, kPageBytes); }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(data); }
@@ -105,9 +105,9 @@ TEST(EmulatedDevice, FreshMemoryIsNaN) {
   const auto device = make_emulated(small(0));
   const Block there(device, MemoryKind::device);
   const Block back(device, MemoryKind::pinned);
-  device->compute_stream().copy(back.data, there.data, kBytes);
+  device->compute_stream().copy(back.data, there.data, kPageBytes);
   device->synchronize();
-  EXPECT_TRUE(std::all_of(back.floats(), back.floats() + kBytes / sizeof(float),
+  EXPECT_TRUE(std::all_of(back.floats(), back.floats() + kPageBytes / sizeof(float),
                           [](float value) { return std::isnan(value); }));
 }
 
@@ -180,7 +180,7 @@ TEST(EmulatedDevice, QueuesRunBeforeTheyGrowLong) {
 TEST(EmulatedDevice, AnotherThreadMayWaitForAnEvent) {
   const auto device = make_emulated(small(0));
   const Block there(device, MemoryKind::device);
-  device->compute_stream().fill_zero(there.data, kBytes);
+  device->compute_stream().fill_zero(there.data, kPageBytes);
   const Event event = device->compute_stream().record();
   std::thread writer([event] { event.synchronize(); });
   for (int i = 0; i < 1000; ++i) {

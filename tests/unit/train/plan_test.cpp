@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sherd/base/error.hpp"
-#include "sherd/models/llama_presets.hpp"
+#include "sherd/models/llama.hpp"
 #include "support/temp_folder.hpp"
 #include "train/plan_format.hpp"
 
@@ -27,7 +27,7 @@ TEST(Presets, HaveThePublishedNumbersOfParameters) {
       {"70b", 68'976'648'192},  // Llama 2 70B
   };
   for (const auto& [name, parameters] : published) {
-    EXPECT_EQ(models::preset_config(name)->parameter_count(), parameters) << name;
+    EXPECT_EQ(models::find_preset(name)->facts().parameters, parameters) << name;
   }
 }
 
@@ -152,7 +152,7 @@ TEST(Plan, ReadsLlamaFamilyConfigs) {
   for (const char* type : {"llama", "mistral"}) {
     write(R"({"model_type": ")" + std::string(type) + R"(", )" + sizes);
     for (const auto& path : {folder.path(), folder.path() / "config.json"}) {
-      const models::LlamaConfig model = model_plan_config(path).model.llama;
+      const auto model = models::llama_config(model_plan_config(path).model.spec);
       EXPECT_EQ(model.parameter_count(), 7'241'732'096) << type;  // Mistral 7B
     }
   }
@@ -167,7 +167,7 @@ TEST(Plan, JsonHasAllOfIt) {
   hybrid.accumulate = 3;
   const StepPlan plan = plan_preset("tiny", hybrid, {2, 2, true});
   const json all = json::parse(plan_json(plan, 1000));
-  EXPECT_EQ(all["parameters"], models::preset_config("tiny")->parameter_count());
+  EXPECT_EQ(all["parameters"], models::find_preset("tiny")->facts().parameters);
   EXPECT_EQ(all["bytes_per_rank"]["total"], plan.bytes_per_rank());
   EXPECT_EQ(all["bytes_per_rank"]["by_kind"]["optimizer_state"],
             plan.sharding.memory.optimizer_state);

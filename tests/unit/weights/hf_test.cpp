@@ -20,7 +20,8 @@ using testing::HasSubstr;
 const std::filesystem::path kReference = std::filesystem::path(SHERD_TEST_DATA) / "reference";
 
 nlohmann::json reference_config() {
-  return nlohmann::json::parse(models::to_hf_config(models::read_hf_config(kReference / "llama")));
+  return nlohmann::json::parse(models::to_hf_config(
+      models::llama_config(models::read_model(kReference / "llama" / "config.json"))));
 }
 
 std::string problem(const nlohmann::json& json) {
@@ -29,16 +30,19 @@ std::string problem(const nlohmann::json& json) {
 }
 
 TEST(HfConfig, ReadsTheReference) {
-  const models::LlamaConfig config = models::read_hf_config(kReference / "llama");
+  const models::LlamaConfig config =
+      models::llama_config(models::read_model(kReference / "llama" / "config.json"));
   EXPECT_EQ(config.hidden_size, 32);
   EXPECT_EQ(config.num_key_value_heads, 2);
   EXPECT_EQ(config.rms_norm_eps, 1e-5);
   EXPECT_FALSE(config.tie_word_embeddings);
-  EXPECT_TRUE(models::read_hf_config(kReference / "llama_tied").tie_word_embeddings);
+  EXPECT_TRUE(models::llama_config(models::read_model(kReference / "llama_tied" / "config.json"))
+                  .tie_word_embeddings);
 }
 
 TEST(HfConfig, WrittenOnesReadBackTheSame) {
-  models::LlamaConfig config = models::read_hf_config(kReference / "llama");
+  models::LlamaConfig config =
+      models::llama_config(models::read_model(kReference / "llama" / "config.json"));
   config.head_dim = 16;
   config.rope_theta = 500000.0;
   config.attention_bias = true;
@@ -98,7 +102,7 @@ TEST(HfConfig, LeftOutKeysTakeTheFormatsDefaults) {
 class Weights : public testing::Test {
  protected:
   void load(const std::filesystem::path& from) {
-    config_ = models::read_hf_config(from);
+    config_ = models::llama_config(models::read_model(from / "config.json"));
     reader_ = std::make_unique<io::SafetensorsReader>(from / "model.safetensors");
     for (const auto& [name, entry] : reader_->entries()) {
       tensors_.emplace(name, entry.shape);
@@ -118,7 +122,8 @@ class Weights : public testing::Test {
                          }});
     }
     io::write_safetensors(folder_.path() / "model.safetensors", sources);
-    return message_of<ConfigError>([&] { const HfWeights weights(folder_.path(), config_); });
+    return message_of<ConfigError>(
+        [&] { const HfWeights weights(folder_.path(), models::llama_model(config_)); });
   }
 
   TempFolder folder_;
@@ -128,12 +133,13 @@ class Weights : public testing::Test {
 };
 
 TEST_F(Weights, NamesAndRangesAreMapped) {
-  const HfWeights weights(kReference / "llama", models::read_hf_config(kReference / "llama"));
+  const HfWeights weights(kReference / "llama",
+                          models::read_model(kReference / "llama/config.json"));
   const io::SafetensorsReader reader(kReference / "llama");
   for (const auto& [ours, theirs] : std::map<std::string, std::string>{
            {"layers.1.mlp.up_proj.weight", "model.layers.1.mlp.up_proj.weight"},
            {"lm_head.weight", "lm_head.weight"}}) {
-    EXPECT_EQ(hf_name(ours), theirs);
+    EXPECT_EQ(models::hf_name(ours), theirs);
     const Tensor a = Tensor::empty({5}, DType::f32);
     const Tensor b = Tensor::empty({5}, DType::f32);
     weights.fill(ours, 33, a);

@@ -1,0 +1,76 @@
+// From the command line to the command and an exit code.
+#include "cli/program.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/top_level.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/train/stop_signal.hpp"
+
+namespace sherd::cli {
+namespace {
+
+bool needs_no_runtime(Command command) {
+  return command != Command::train && command != Command::info && command != Command::generate;
+}
+
+int run(runtime::Runtime& runtime, comm::Communicator& world, const Request& request) {
+  switch (request.command) {
+    case Command::train:
+      return run_train(runtime, world, request);
+    case Command::generate:
+      return run_generate(runtime, request);
+    default:
+      return run_info(runtime, request);
+  }
+}
+
+/// Whether this process is one of several, as launchers say in the environment. A wrong command
+/// line must not end one rank while the launcher has not started the others.
+bool launched_with_others() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    if (const char* value = std::getenv(name); value != nullptr && std::atoi(value) > 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int main_in_runtime(int argc, char** argv, const ParsedCommandLine& parsed) {
+  return run_alone([&] {
+    runtime::Runtime runtime(argc, argv);
+    return run_on_all_ranks(runtime, [&](comm::Communicator& world) {
+      if (!parsed.request) {
+        throw ConfigError(parsed.text);
+      }
+      return run(runtime, world, *parsed.request);
+    });
+  });
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+  if (!parsed.request && (parsed.exit_code == 0 || !launched_with_others())) {
+    std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
+    return parsed.exit_code;
+  }
+  if (parsed.request && needs_no_runtime(parsed.request->command)) {
+    return run_alone([&] {
+      return parsed.request->command == Command::plan ? run_plan(*parsed.request)
+                                                      : run_checkpoint(*parsed.request);
+    });
+  }
+  std::optional<train::StopSignal> stop;  // from here on, as a batch system's may come at any time
+  if (parsed.request && parsed.request->command == Command::train) {
+    stop.emplace();
+  }
+  return main_in_runtime(argc, argv, parsed);
+}
+
+}  // namespace sherd::cli
