@@ -112,4 +112,6 @@ void backward(const Variable& root, Tensor seed) { backward_after(root, std::mov
 
 bool in_backward() noexcept { return thread_state().backward_depth > 0; }
 
+bool recomputing() noexcept { return thread_state().recomputing_frame != nullptr; }
+
 }  // namespace sherd::autograd

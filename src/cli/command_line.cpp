@@ -21,7 +21,7 @@ void add_train(CLI::App& app, Request& request) {
   train->callback([&request] { request.command = Command::train; });
 }
 
-void add_plan_changes(CLI::App& plan, train::PlanChanges& changes) {
+void add_plan_changes(CLI::App& plan, plan::PlanChanges& changes) {
   plan.add_option("--strategy", changes.strategy, "FULL_SHARD, HYBRID_SHARD, ... NO_SHARD");
   plan.add_option("--dtype", changes.dtype, "The model computes in: f32, bf16 or f16");
   plan.add_option("--activation-checkpointing", changes.activation_checkpoint,

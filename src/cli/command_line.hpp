@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sherd/train/plan.hpp"
+#include "sherd/plan/plan.hpp"
 
 namespace sherd::cli {
 
@@ -30,7 +30,7 @@ struct PlanOptions {
   std::optional<int> nodes;
   std::optional<int> ranks_per_node;
   bool no_shared_memory = false;
-  train::PlanChanges changes;
+  plan::PlanChanges changes;
   std::string memory;
   bool json = false;
 };

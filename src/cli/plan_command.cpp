@@ -4,7 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "sherd/base/check.hpp"
-#include "sherd/train/plan.hpp"
+#include "sherd/plan/plan.hpp"
 
 namespace sherd::cli {
 namespace {
@@ -17,16 +17,16 @@ config::TrainConfig read_config(const Request& request) {
            "sherd plan needs a model, from one place. Try: sherd plan CONFIG.yaml, or --preset 7b, "
            "or --model FOLDER");
   if (!options.preset.empty()) {
-    return train::preset_plan_config(options.preset);
+    return plan::preset_plan_config(options.preset);
   }
   if (!options.model.empty()) {
-    return train::model_plan_config(options.model);
+    return plan::model_plan_config(options.model);
   }
   return config::load_config(request.config, request.overrides);
 }
 
-train::PlanShape shape_for(const PlanOptions& options, const config::FsdpConfig& config) {
-  train::PlanShape shape;
+plan::PlanShape shape_for(const PlanOptions& options, const config::FsdpConfig& config) {
+  plan::PlanShape shape;
   shape.nodes = options.nodes.value_or(1);
   validate(shape.nodes > 0, fmt::format("--nodes is {}. Try: --nodes 1", shape.nodes));
   const int wanted = config.world_size.value_or(shape.nodes);
@@ -47,18 +47,19 @@ train::PlanShape shape_for(const PlanOptions& options, const config::FsdpConfig&
 int run_plan(const Request& request) {
   const PlanOptions& options = request.plan;
   config::TrainConfig config = read_config(request);
-  const train::PlanShape shape = shape_for(options, config.fsdp_config);
+  const plan::PlanShape shape = shape_for(options, config.fsdp_config);
   std::optional<std::size_t> memory;
   if (!options.memory.empty()) {
-    memory = train::parse_memory(options.memory);
+    memory = plan::parse_memory(options.memory);
   }
-  const train::StepPlan plan =
-      train::plan_step(train::plan_subject(std::move(config), options.changes, shape), shape);
-  std::fputs((options.json ? plan_json(plan, memory) : plan_text(plan)).c_str(), stdout);
+  const plan::StepPlan planned =
+      plan::plan_step(plan::plan_subject(std::move(config), options.changes, shape), shape);
+  std::fputs((options.json ? plan::plan_json(planned, memory) : plan::plan_text(planned)).c_str(),
+             stdout);
   if (!memory) {
     return 0;
   }
-  const train::Verdict verdict = check_memory(plan, *memory);
+  const plan::Verdict verdict = plan::check_memory(planned, *memory);
   if (!options.json) {
     std::fputs(("\n" + verdict.text + "\n").c_str(), stdout);
   }

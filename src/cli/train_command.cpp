@@ -37,9 +37,9 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
     for (const std::string& notice : config.notices) {
       log::info(notice);
     }
-    const std::string plan = train::plan_text(topology, config);
+    const std::string planned = plan::plan_text(topology, config);
     if (runtime.rank() == 0) {
-      std::fputs(plan.c_str(), stdout);
+      std::fputs(planned.c_str(), stdout);
     }
     return 0;
   }

@@ -87,6 +87,9 @@ void backward(const Variable& root, Tensor seed = {});
 /// Whether backward() is running on this thread (recomputation happens inside it).
 [[nodiscard]] bool in_backward() noexcept;
 
+/// Whether a non_reentrant body is being re-run on this thread to bring back what it had saved.
+[[nodiscard]] bool recomputing() noexcept;
+
 /// Runs `body` now without keeping what its operations save, and again in backward to get it back.
 /// reentrant: backward re-runs the whole body and differentiates it there and then. Otherwise the
 /// graph is recorded at once and backward re-runs the body only as far as saved tensors are needed.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <any>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -78,6 +79,25 @@ struct TiedTensors {
   std::string same_as;
 };
 
+/// The largest micro-batch of a rank, as a plan sees it.
+struct MicroBatch {
+  std::int64_t sequences = 1;
+  std::int64_t sequence_length = 1;
+  DType dtype = DType::f32;  ///< the model computes in
+};
+
+/// Tensors that live from a forward operation to its backward, and how their size follows from the
+/// model's (T tokens, S tokens a sequence, e bytes an element; the family names its other letters).
+struct KeptTensors {
+  std::string what;
+  std::string formula;
+  std::size_t bytes = 0;
+};
+struct KeptTables {
+  std::vector<KeptTensors> block;  ///< of one block without checkpointing
+  std::vector<KeptTensors> root;   ///< beside the blocks
+};
+
 /// What config.json is read for: plans take more than training can do, as long as no byte changes.
 enum class ReadFor : std::uint8_t { running, planning };
 
@@ -99,6 +119,8 @@ struct ModelFamily {
   /// The module without memory, its blocks in a child "layers". With `recompute` every block is
   /// computed again in backward.
   std::function<std::shared_ptr<nn::Module>(const Sizes&, std::optional<autograd::Recompute>)> make;
+  /// What a plan explains of the activations. Without it, plans show sums as they were counted.
+  std::function<KeptTables(const Sizes&, const MicroBatch&)> kept = {};
   /// Hugging Face's name of a parameter; by default the same.
   std::function<std::string(std::string_view parameter)> hf_name = [](std::string_view parameter) {
     return std::string(parameter);

@@ -9,6 +9,8 @@
 
 namespace sherd::runtime {
 
+struct CountingOptions;
+
 /// Whether a kind of device can be used by this process, and if not a reason a person can act on.
 struct DeviceStatus {
   bool available = false;
@@ -72,6 +74,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void progress() {}
   /// Makes this thread's CUDA calls go to the device; nothing elsewhere.
   virtual void make_current() {}
+  /// Not null for a device that drops all work and only counts memory (counting_device.hpp).
+  [[nodiscard]] virtual const CountingOptions* counting() const noexcept { return nullptr; }
 
  protected:
   Device() = default;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "sherd/config/train_config.hpp"
 #include "sherd/runtime/runtime.hpp"
 
@@ -15,10 +13,5 @@ inline constexpr int kStoppedEarly = 85;
 /// when all steps are done, kStoppedEarly after SIGINT, SIGTERM or SIGUSR1. Throws ConfigError (on
 /// all ranks alike) for input that makes no sense, any other Error when a rank fails.
 [[nodiscard]] int run_training(runtime::Runtime& runtime, const config::TrainConfig& config);
-
-/// What the run would hold and move, as text: groups, bytes per rank by kind, bytes moved a step.
-/// Local; allocates no parameters.
-[[nodiscard]] std::string plan_text(const runtime::Topology& topology,
-                                    const config::TrainConfig& config);
 
 }  // namespace sherd::train

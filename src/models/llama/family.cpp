@@ -1,6 +1,7 @@
 // What the rest of the program knows of Llama.
 #include "models/llama/family.hpp"
 
+#include "models/llama/kept.hpp"
 #include "models/llama/presets.hpp"
 #include "sherd/models/llama.hpp"
 #include "sherd/models/llama_hf.hpp"
@@ -85,6 +86,8 @@ ModelFamily llama_family() {
             return std::shared_ptr<nn::Module>(
                 std::make_shared<Llama>(config_in(sizes), recompute));
           },
+      .kept = [](const Sizes& sizes,
+                 const MicroBatch& batch) { return kept_tensors(config_in(sizes), batch); },
       .hf_name = hf_name,
       .hf_ignored_endings = {"rotary_emb.inv_freq"},
       .hf_tied = tied,

@@ -30,10 +30,13 @@ AttentionShape require_attention(const Tensor& q, const Tensor& k, const Tensor&
 }
 
 /// bf16 products where the CPU has them.
-DType operand_dtype() { return is_native(DType::bf16, DType::f32) ? DType::bf16 : DType::f32; }
+DType operand_dtype(const runtime::Device* device) {
+  return is_native_at(device, DType::bf16, DType::f32) ? DType::bf16 : DType::f32;
+}
 
 bool is_gpu(runtime::Device* device) {
-  return device != nullptr && runtime::as_emulated(device->compute_stream()) == nullptr;
+  return device != nullptr && device->counting() == nullptr &&
+         runtime::as_emulated(device->compute_stream()) == nullptr;
 }
 
 double score_scale(const AttentionShape& shape) {
@@ -58,7 +61,7 @@ void forward(const AttentionForwardRows<T>& rows, runtime::Device* device, Path 
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
       return attention_forward_blocked(rows, device);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
-      return attention_forward_blocked(rows, operand_dtype(), device);
+      return attention_forward_blocked(rows, operand_dtype(device), device);
     }
   }
   launch("sherd::attention_forward", rows, rows.shape.batch * rows.shape.heads * rows.shape.seq,
@@ -77,7 +80,7 @@ void backward(const AttentionBackwardArguments<T>& a, runtime::Device* device, P
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16>) {
       return attention_backward_blocked(a, device);
     } else if constexpr (std::is_same_v<T, BFloat16>) {
-      return attention_backward_blocked(a, operand_dtype(), device);
+      return attention_backward_blocked(a, operand_dtype(device), device);
     }
   }
   launch("sherd::attention_backward_query", AttentionBackwardQuery<T>{a.in, a.dq},

@@ -13,7 +13,7 @@
 // Items are independent of each other. The host driver compiles the body for three instruction sets
 // and picks one at run time; the attribute is on the driver alone, so no function that other files
 // could share is ever compiled for more than the baseline. On a GPU every item is a thread; on an
-// emulated device the host driver runs in stream order.
+// emulated device the host driver runs in stream order; a counting device drops the launch.
 
 namespace sherd::kernel {
 
@@ -67,6 +67,9 @@ void launch_cuda(const char* label, const Body& body, std::int64_t count, void* 
 template <class Body>
 void launch_device(runtime::Device& device, [[maybe_unused]] const char* label, const Body& body,
                    std::int64_t count) {
+  if (device.counting() != nullptr) {
+    return;
+  }
   runtime::Stream& stream = device.compute_stream();
   if (runtime::EmulatedStream* emulated = runtime::as_emulated(stream); emulated != nullptr) {
     emulated->execute([body, count] { launch_host(body, 0, count); });

@@ -1,7 +1,9 @@
+#include "sherd/runtime/counting_device.hpp"
 #include "sherd/runtime/emulated_device.hpp"
 #include "tensor/kernel/cublaslt_matmul.hpp"
 #include "tensor/kernel/matmul_f64.hpp"
 #include "tensor/kernel/product.hpp"
+#include "tensor/kernel/scratch.hpp"
 
 namespace sherd::kernel {
 namespace {
@@ -27,12 +29,35 @@ void multiply_batch(const onednn::Product& p, const void* a, const void* b, void
   }
 }
 
+/// The f32 copies that multiply() makes of what the processor does not multiply itself.
+void count_widened(const runtime::Device& device, const onednn::Product& p) {
+  if (p.in == DType::f64 || is_native_at(&device, p.in, p.out)) {
+    return;
+  }
+  const auto copies = [&](DType dtype, std::int64_t elements) {
+    return Scratch<float>(dtype == DType::f32 ? 0 : elements, &device);
+  };
+  const auto a = copies(p.in, p.m * p.k);
+  const auto b = copies(p.in, p.k * p.n);
+  const auto c = copies(p.out, p.m * p.n);
+}
+
 }  // namespace
+
+bool is_native_at(const runtime::Device* device, DType in, DType out) noexcept {
+  if (device == nullptr || device->counting() == nullptr || in != DType::bf16) {
+    return is_native(in, out);
+  }
+  return out != DType::f16 && device->counting()->native_bf16;
+}
 
 void multiply_at(runtime::Device* device, const onednn::Product& product, const void* a,
                  const void* b, void* c, const Batch& batch) {
   if (device == nullptr) {
     return multiply_batch(product, a, b, c, batch);
+  }
+  if (device->counting() != nullptr) {
+    return count_widened(*device, product);
   }
   if (auto* emulated = runtime::as_emulated(device->compute_stream()); emulated != nullptr) {
     return emulated->execute([=] { multiply_batch(product, a, b, c, batch); });

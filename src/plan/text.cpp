@@ -1,13 +1,12 @@
 // The plan as text: what is cut and what travels. plan_bytes_text.cpp has the bytes.
 #include <fmt/format.h>
 
+#include "plan/bytes_text.hpp"
+#include "plan/format.hpp"
 #include "sherd/mesh/device_mesh.hpp"
-#include "sherd/train/plan.hpp"
-#include "sherd/train/trainer.hpp"
-#include "train/plan_bytes_text.hpp"
-#include "train/plan_format.hpp"
+#include "sherd/plan/plan.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 std::string header(const StepPlan& plan) {
@@ -172,4 +171,4 @@ std::string plan_text(const runtime::Topology& topology, const config::TrainConf
   return plan_text(plan_step(plan_subject(config, {}, shape), shape));
 }
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

@@ -1,12 +1,12 @@
-#include "train/plan_bytes_text.hpp"
+#include "plan/bytes_text.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "train/plan_format.hpp"
+#include "plan/format.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 constexpr std::array<fsdp::Collective, 3> kCollectives = {
@@ -92,4 +92,4 @@ std::string activations_table(const StepPlan& plan) {
   return text;
 }
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

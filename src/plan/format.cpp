@@ -1,4 +1,4 @@
-#include "train/plan_format.hpp"
+#include "plan/format.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 /// "layers.12" as "layers." and 12; -1 where the name does not end in a number.
@@ -150,4 +150,4 @@ std::vector<FoldedCollectives> fold(const std::vector<fsdp::PlannedCollective>& 
   return folded;
 }
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <functional>
 
+#include "plan/format.hpp"
 #include "sherd/base/check.hpp"
-#include "sherd/train/plan.hpp"
-#include "train/plan_format.hpp"
+#include "sherd/plan/plan.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 /// A change that makes a run smaller, as the command line says it.
@@ -131,4 +131,4 @@ Verdict check_memory(const StepPlan& plan, std::size_t memory) {
                              suggestion(plan, memory))};
 }
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

@@ -8,13 +8,13 @@
 
 #include "sherd/autograd/function.hpp"
 #include "sherd/base/dtype.hpp"
-#include "sherd/models/llama.hpp"
+#include "sherd/models/family.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 
-/// One forward and backward of a Llama on one rank.
+/// One forward and backward of a decoder on one rank.
 struct ActivationInput {
-  models::LlamaConfig model;
+  models::ModelSpec model;
   std::int64_t sequences = 1;  ///< of the micro-batch
   std::int64_t sequence_length = 1;
   DType dtype = DType::f32;  ///< the model computes in
@@ -24,13 +24,7 @@ struct ActivationInput {
   bool native_products = true;
 };
 
-/// Tensors that live from a forward operation to its backward, and how their size follows from the
-/// model's (T tokens, H heads, e bytes an element; other letters as in docs/plan.md).
-struct KeptTensors {
-  std::string what;
-  std::string formula;
-  std::size_t bytes = 0;
-};
+using models::KeptTensors;
 
 struct ActivationPlan {
   std::vector<KeptTensors> block;  ///< of one block without checkpointing
@@ -42,8 +36,8 @@ struct ActivationPlan {
   std::string peak_at;               ///< "forward of the loss", "backward of layers.3 mlp", ...
 };
 
-/// Follows every operation of the forward and the backward as src/nn and src/autograd run it and
-/// adds up what is alive. Parameters and their gradients are not in it. Local; pure arithmetic.
+/// Runs the model's forward and backward where nothing is computed (measure.hpp) and adds what its
+/// family says of the tensors that are kept. Parameters and their gradients are not in it. Local.
 [[nodiscard]] ActivationPlan plan_activations(const ActivationInput& input);
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

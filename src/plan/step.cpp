@@ -1,7 +1,7 @@
 #include "sherd/config/options.hpp"
-#include "sherd/train/plan.hpp"
+#include "sherd/plan/plan.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 using autograd::Recompute;
@@ -14,7 +14,7 @@ std::optional<Recompute> checkpointing(const config::FsdpConfig& config) {
 }
 
 ActivationInput activation_input(const PlanSubject& subject) {
-  return {models::llama_config(subject.config.model.spec),
+  return {subject.config.model.spec,
           subject.micro_batch_sequences,
           subject.config.data.sequence_length,
           subject.compute_dtype,
@@ -22,17 +22,23 @@ ActivationInput activation_input(const PlanSubject& subject) {
           true};
 }
 
+/// The configured way to checkpoint is one of the three, so each is counted once.
 void add_activations(StepPlan& plan) {
   ActivationInput input = activation_input(plan.subject);
-  plan.activations = plan_activations(input);
-  input.native_products = false;
-  plan.activations_through_f32 = plan_activations(input).peak;
-  input.native_products = true;
+  const auto configured = input.checkpointing;
   input.checkpointing = std::nullopt;
   plan.kept = plan_activations(input);
   for (const Recompute mode : {Recompute::reentrant, Recompute::non_reentrant}) {
     input.checkpointing = mode;
     plan.checkpointed[static_cast<std::size_t>(mode)] = plan_activations(input);
+  }
+  plan.activations =
+      configured ? plan.checkpointed[static_cast<std::size_t>(*configured)] : plan.kept;
+  plan.activations_through_f32 = plan.activations.peak;
+  if (input.dtype == DType::bf16) {
+    input.checkpointing = configured;
+    input.native_products = false;
+    plan.activations_through_f32 = plan_activations(input).peak;
   }
 }
 
@@ -69,4 +75,4 @@ std::size_t StepPlan::replicated_bytes_per_rank() const {
   return fsdp::total_bytes(replicated.memory) + activations.peak;
 }
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

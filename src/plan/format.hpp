@@ -9,7 +9,7 @@
 #include "sherd/config/train_config.hpp"
 #include "sherd/fsdp/sharding_plan.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 
 /// "12.56 GiB"
 [[nodiscard]] std::string bytes_text(std::size_t bytes);
@@ -38,4 +38,4 @@ struct FoldedCollectives {
 [[nodiscard]] std::vector<FoldedCollectives> fold(
     const std::vector<fsdp::PlannedCollective>& collectives);
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

@@ -1,11 +1,11 @@
 #include <nlohmann/json.hpp>
 
+#include "plan/bytes_text.hpp"
+#include "plan/format.hpp"
 #include "sherd/config/options.hpp"
-#include "sherd/train/plan.hpp"
-#include "train/plan_bytes_text.hpp"
-#include "train/plan_format.hpp"
+#include "sherd/plan/plan.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -164,4 +164,4 @@ std::string plan_json(const StepPlan& plan, std::optional<std::size_t> memory) {
   return json.dump(1) + "\n";
 }
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

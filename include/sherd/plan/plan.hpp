@@ -9,10 +9,11 @@
 
 #include "sherd/config/train_config.hpp"
 #include "sherd/fsdp/sharding_plan.hpp"
-#include "sherd/train/plan_activations.hpp"
+#include "sherd/plan/activations.hpp"
+#include "sherd/runtime/topology.hpp"
 
 /// What a run would hold and move, before anything is launched. docs/plan.md derives the figures.
-namespace sherd::train {
+namespace sherd::plan {
 
 /// A launch that need not exist.
 struct PlanShape {
@@ -86,4 +87,9 @@ struct Verdict {
 [[nodiscard]] std::string plan_text(const StepPlan& plan);
 [[nodiscard]] std::string plan_json(const StepPlan& plan, std::optional<std::size_t> memory);
 
-}  // namespace sherd::train
+/// What the run would hold and move, as text: groups, bytes per rank by kind, bytes moved a step.
+/// Local; allocates no parameters.
+[[nodiscard]] std::string plan_text(const runtime::Topology& topology,
+                                    const config::TrainConfig& config);
+
+}  // namespace sherd::plan

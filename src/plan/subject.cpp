@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "plan/format.hpp"
 #include "sherd/base/check.hpp"
-#include "sherd/train/plan.hpp"
-#include "train/plan_format.hpp"
+#include "sherd/plan/plan.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 constexpr std::int64_t kSequenceLength = 2048;
@@ -145,4 +145,4 @@ config::TrainConfig model_plan_config(const std::filesystem::path& model) {
   return config;
 }
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "sherd/train/plan.hpp"
+#include "sherd/plan/plan.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 
 /// Elements [begin, begin + count) of a group's buffer.
 struct OwnedElements {
@@ -29,4 +29,4 @@ struct SlotLifetime {
 [[nodiscard]] std::string traffic_table(const StepPlan& plan);
 [[nodiscard]] std::string activations_table(const StepPlan& plan);
 
-}  // namespace sherd::train
+}  // namespace sherd::plan

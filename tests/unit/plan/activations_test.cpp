@@ -6,11 +6,12 @@
 #include "sherd/autograd/functional.hpp"
 #include "sherd/autograd/variable.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
+#include "sherd/models/llama.hpp"
+#include "sherd/plan/activations.hpp"
 #include "sherd/tensor/kernel/matmul.hpp"
 #include "sherd/tensor/memory_stats.hpp"
-#include "sherd/train/plan_activations.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 using autograd::Recompute;
@@ -41,8 +42,8 @@ void step(models::Llama& net, std::int64_t sequences, std::int64_t length) {
 }
 
 /// The most bytes alive at once in a step, beyond parameters and their gradients.
-std::size_t measured_peak(const ActivationInput& input) {
-  models::Llama net(input.model, input.checkpointing);
+std::size_t measured_peak(const models::LlamaConfig& model, const ActivationInput& input) {
+  models::Llama net(model, input.checkpointing);
   nn::materialize(net, 1, input.dtype);
   const std::size_t before = memory_stats().live_bytes;
   step(net, 1, 1);  // makes the gradients
@@ -50,7 +51,7 @@ std::size_t measured_peak(const ActivationInput& input) {
   for (const nn::NamedParameter& parameter : nn::named_parameters(net)) {
     gradients += static_cast<std::size_t>(parameter.value.shape().numel()) * 4;
   }
-  const std::size_t tables = static_cast<std::size_t>(input.model.resolved_head_dim()) * 4;
+  const std::size_t tables = static_cast<std::size_t>(model.resolved_head_dim()) * 4;
   EXPECT_EQ(memory_stats().live_bytes - before, gradients + tables);
   reset_peak_bytes();
   step(net, input.sequences, input.sequence_length);
@@ -73,10 +74,11 @@ TEST(PlanActivations, EqualWhatAStepHolds) {
           model.tie_word_embeddings = tied;
           model.attention_bias = tied;
           model.mlp_bias = tied;
-          const ActivationInput input{model, 3, 40, dtype, mode, has_native_bf16()};
+          const ActivationInput input{models::llama_model(model), 3, 40, dtype, mode,
+                                      has_native_bf16()};
           const ActivationPlan plan = plan_activations(input);
           places.insert(plan.peak_at);
-          EXPECT_EQ(plan.peak, measured_peak(input))
+          EXPECT_EQ(plan.peak, measured_peak(model, input))
               << plan.peak_at << " hidden " << model.hidden_size << " layers "
               << model.num_hidden_layers << " " << to_string(dtype) << " mode "
               << (mode ? static_cast<int>(*mode) : -1) << " tied " << tied;
@@ -95,13 +97,14 @@ TEST(PlanActivations, EqualWhatAStepOfTheEngineHolds) {
   for (const auto mode : {std::optional<Recompute>(), std::optional(Recompute::reentrant),
                           std::optional(Recompute::non_reentrant)}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      const ActivationInput input{
-          model_of(64, 176, 3, 4, 2, 500), 2, 24, dtype, mode, has_native_bf16()};
+      const models::LlamaConfig sizes = model_of(64, 176, 3, 4, 2, 500);
+      const ActivationInput input{models::llama_model(sizes), 2, 24, dtype, mode,
+                                  has_native_bf16()};
       comm::MeshComms comms = comm::make_self_comms();
       fsdp::FullyShardOptions options;
       options.mixed_precision.param_dtype = dtype;
       fsdp::ShardedModel model =
-          fully_shard(std::make_shared<models::Llama>(input.model, mode), comms, options);
+          fully_shard(std::make_shared<models::Llama>(sizes, mode), comms, options);
       for (int again = 0; again < 2; ++again) {
         model.parameters().zero_grad();
         const std::size_t before = memory_stats().live_bytes;
@@ -121,7 +124,8 @@ TEST(PlanActivations, EqualWhatAStepOfTheEngineHolds) {
 }
 
 TEST(PlanActivations, CheckpointingKeepsInputsAndOneBlockAtATime) {
-  ActivationInput input{model_of(64, 176, 12, 4, 4, 32), 2, 16, DType::f32, std::nullopt, true};
+  ActivationInput input{
+      models::llama_model(model_of(64, 176, 12, 4, 4, 32)), 2, 16, DType::f32, std::nullopt, true};
   const ActivationPlan whole = plan_activations(input);
   EXPECT_EQ(whole.recomputed_bytes, 0U);
   // T = 32, e = 4: 4h + 2q + 2kv + 3f elements a token, and 2 + H f32.
@@ -134,4 +138,4 @@ TEST(PlanActivations, CheckpointingKeepsInputsAndOneBlockAtATime) {
 }
 
 }  // namespace
-}  // namespace sherd::train
+}  // namespace sherd::plan

@@ -1,15 +1,15 @@
-#include "sherd/train/plan.hpp"
+#include "sherd/plan/plan.hpp"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
+#include "plan/format.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/models/llama.hpp"
 #include "support/temp_folder.hpp"
-#include "train/plan_format.hpp"
 
-namespace sherd::train {
+namespace sherd::plan {
 namespace {
 
 using nlohmann::json;
@@ -194,4 +194,4 @@ TEST(Plan, TextNamesEveryPart) {
 }
 
 }  // namespace
-}  // namespace sherd::train
+}  // namespace sherd::plan
