@@ -89,23 +89,23 @@ class Engine : public ShardedParameters {
     comm::ScopedWaitObserver waits_;
   };
 
-  [[nodiscard]] MemoryKind where() const noexcept {
-    return device_ != nullptr ? MemoryKind::device : MemoryKind::host;
-  }
+  // engine_setup.cpp
+  /// `options` by value: laying out anew takes them from the plan it replaces.
   void lay_out(FullyShardOptions options, bool shared);
-  void make_storage();
   void initialise();
   void make_shards();
   void install_hooks();
   void remove_hooks();
+  [[nodiscard]] MemoryKind where() const noexcept {
+    return device_ != nullptr ? MemoryKind::device : MemoryKind::host;
+  }
 
+  // engine.cpp
   nn::Variable before_forward(std::size_t group, const nn::Variable& input);
   nn::Variable after_forward(std::size_t group, const nn::Variable& output);
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);
-  void recover() noexcept;
   void poll();
-
   [[nodiscard]] nn::Variable placed(const nn::Variable& input) const;
   void issue(std::size_t group);
   [[nodiscard]] bool slot_is_in_use(std::size_t group) const;
@@ -117,18 +117,25 @@ class Engine : public ShardedParameters {
   void reshard_all();
   /// Takes whatever parameters point at away from them, gathered or not.
   void withdraw_all();
-  void give_gradient_buffers(std::size_t group);
-  void drop_gradient_buffers(std::size_t group);
-  void reduce(std::size_t group);
-  /// Blocks until the device has done all it was given, looking after its collectives meanwhile.
-  void wait_for_device();
-  [[nodiscard]] double read_losses(const std::vector<Tensor>& losses);
   [[nodiscard]] bool keeps_after_forward(std::size_t group) const;
   [[nodiscard]] bool stays_for_next_micro_batch() const {
     return !last_backward_ && !plan_.options.reshard_after_backward;
   }
-  [[nodiscard]] std::vector<dtensor::DTensor> tensors_of(std::size_t buffer) const;
+
+  // engine_step.cpp
+  void give_gradient_buffers(std::size_t group);
+  void drop_gradient_buffers(std::size_t group);
+  void reduce(std::size_t group);
+  void recover() noexcept;
+
+  // engine_norm.cpp
+  /// Blocks until the device has done all it was given, looking after its collectives meanwhile.
+  void wait_for_device();
+  [[nodiscard]] double read_losses(const std::vector<Tensor>& losses);
   [[nodiscard]] std::optional<NonFinite> locate(const NonFiniteWatch::Place& place) const;
+
+  // engine_report.cpp
+  [[nodiscard]] std::vector<dtensor::DTensor> tensors_of(std::size_t buffer) const;
 
   std::shared_ptr<nn::Module> module_;
   mesh::DeviceMesh mesh_;
