@@ -18,6 +18,7 @@
 #include "sherd/base/unique_handle.hpp"
 #include "sherd/comm/agree.hpp"
 #include "sherd/comm/backends.hpp"
+#include "sherd/comm/collective.hpp"
 #include "sherd/comm/communicator.hpp"
 #include "sherd/comm/epoch_board.hpp"
 #include "sherd/comm/issue_log.hpp"

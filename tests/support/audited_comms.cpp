@@ -117,35 +117,6 @@ class AuditedCommunicator : public comm::Communicator {
   int size() const noexcept override { return inner_->size(); }
   std::string_view backend() const noexcept override { return inner_->backend(); }
 
-  comm::Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override {
-    const std::size_t piece = count * size_of(dtype);
-    const std::size_t all = piece * static_cast<std::size_t>(size());
-    return watch(uses(shard, piece, full, all), count,
-                 [&] { return inner_->all_gather(shard, full, count, dtype); });
-  }
-  comm::Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                            comm::ReduceOp op) override {
-    const std::size_t piece = count * size_of(dtype);
-    const std::size_t all = piece * static_cast<std::size_t>(size());
-    const bool in_place = within(shard, full, all);
-    return watch(in_place ? uses(full, 0, full, all) : uses(full, all, shard, piece), count,
-                 [&] { return inner_->reduce_scatter(full, shard, count, dtype, op); });
-  }
-  comm::Work all_reduce(const void* in, void* out, std::size_t count, DType dtype,
-                        comm::ReduceOp op) override {
-    const std::size_t bytes = count * size_of(dtype);
-    return watch(uses(in, bytes, out, bytes), count,
-                 [&] { return inner_->all_reduce(in, out, count, dtype, op); });
-  }
-  comm::Work broadcast(void* data, std::size_t count, DType dtype, int root) override {
-    return inner_->broadcast(data, count, dtype, root);
-  }
-  void barrier() override {
-    watch({}, 1, [&] {
-      inner_->barrier();
-      return comm::Work();
-    }).wait();
-  }
   std::unique_ptr<comm::SharedRegion> allocate_shared(std::size_t bytes) override {
     return inner_->allocate_shared(bytes);
   }
@@ -160,6 +131,35 @@ class AuditedCommunicator : public comm::Communicator {
   }
 
  private:
+  comm::Work start(const comm::Collective& c) override {
+    using Kind = comm::CollectiveKind;
+    if (c.kind == Kind::broadcast) {
+      return inner_->issue(c);
+    }
+    const bool barrier = c.kind == Kind::barrier;
+    comm::Work work = watch(used_by(c), barrier ? 1 : c.count, [&] { return inner_->issue(c); });
+    if (barrier) {
+      work.wait();
+    }
+    return work;
+  }
+
+  std::vector<OperationUse> used_by(const comm::Collective& c) const {
+    using Kind = comm::CollectiveKind;
+    const std::size_t piece = c.bytes();
+    const std::size_t all = piece * static_cast<std::size_t>(size());
+    switch (c.kind) {
+      case Kind::all_gather:
+        return uses(c.in, piece, c.out, all);
+      case Kind::reduce_scatter:
+        return within(c.out, c.in, all) ? uses(c.in, 0, c.in, all) : uses(c.in, all, c.out, piece);
+      case Kind::all_reduce:
+        return uses(c.in, piece, c.out, piece);
+      default:
+        return {};
+    }
+  }
+
   static bool within(const void* inner, const void* outer, std::size_t bytes) {
     const auto* first = static_cast<const std::byte*>(outer);
     const auto* at = static_cast<const std::byte*>(inner);

@@ -33,44 +33,41 @@ class OverDevice final : public comm::Communicator {
   int size() const noexcept override { return inner_->size(); }
   std::string_view backend() const noexcept override { return inner_->backend(); }
 
-  comm::Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override {
-    const std::size_t bytes = count * size_of(dtype);
-    const Mirror whole = mirror(full, bytes * ranks());
-    const Mirror piece = inside(whole, shard, full, bytes);
-    return with_download(inner_->all_gather(piece.get(), whole.get(), count, dtype), whole, full,
-                         bytes * ranks(), piece);
-  }
-  comm::Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                            comm::ReduceOp op) override {
-    const std::size_t bytes = count * size_of(dtype);
-    const Mirror whole = mirror(full, bytes * ranks());
-    const Mirror piece = inside(whole, shard, full, bytes);
-    return with_download(inner_->reduce_scatter(whole.get(), piece.get(), count, dtype, op), piece,
-                         shard, bytes, whole);
-  }
-  comm::Work all_reduce(const void* in, void* out, std::size_t count, DType dtype,
-                        comm::ReduceOp op) override {
-    const std::size_t bytes = count * size_of(dtype);
-    const Mirror from = mirror(in, bytes);
-    const Mirror to = in == out ? from : mirror(out, bytes);
-    return with_download(inner_->all_reduce(from.get(), to.get(), count, dtype, op), to, out, bytes,
-                         from);
-  }
-  comm::Work broadcast(void* data, std::size_t count, DType dtype, int root) override {
-    const std::size_t bytes = count * size_of(dtype);
-    const Mirror memory = mirror(data, bytes);
-    return with_download(inner_->broadcast(memory.get(), count, dtype, root), memory, data, bytes,
-                         memory);
-  }
-  void barrier() override { inner_->barrier(); }
-  std::unique_ptr<comm::SharedRegion> allocate_shared(std::size_t) override { return nullptr; }
-  std::unique_ptr<comm::EpochBoard> make_epoch_board(std::size_t) override { return nullptr; }
   std::unique_ptr<comm::Communicator> duplicate() override {
     return std::make_unique<OverDevice>(inner_->duplicate(), device_);
   }
 
  private:
   using Mirror = std::shared_ptr<std::byte>;
+
+  comm::Work start(const comm::Collective& c) override {
+    using Kind = comm::CollectiveKind;
+    const std::size_t bytes = c.bytes();
+    const std::size_t whole_bytes = bytes * ranks();
+    comm::Collective moved = c;
+    const auto run = [&](const Mirror& in, const Mirror& out, std::size_t out_bytes) {
+      moved.in = in.get();
+      moved.out = out.get();
+      return with_download(inner_->issue(moved), out, c.out, out_bytes, in);
+    };
+    switch (c.kind) {
+      case Kind::all_gather: {
+        const Mirror whole = mirror(c.out, whole_bytes);
+        return run(inside(whole, c.in, c.out, bytes), whole, whole_bytes);
+      }
+      case Kind::reduce_scatter: {
+        const Mirror whole = mirror(c.in, whole_bytes);
+        return run(whole, inside(whole, c.out, c.in, bytes), bytes);
+      }
+      case Kind::all_reduce:
+      case Kind::broadcast: {
+        const Mirror from = mirror(c.in, bytes);
+        return run(from, c.in == c.out ? from : mirror(c.out, bytes), bytes);
+      }
+      default:
+        return inner_->issue(c);
+    }
+  }
 
   class DownloadWork final : public comm::WorkState {
    public:

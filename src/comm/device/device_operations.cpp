@@ -108,8 +108,8 @@ std::string DeviceOperations::oldest() {
 void wait_on_host(const runtime::Event& event, std::span<Communicator* const> comms) {
   std::vector<DeviceOperations*> watched;
   for (Communicator* comm : comms) {
-    if (auto* based = dynamic_cast<DeviceBased*>(comm); based != nullptr) {
-      watched.push_back(&based->operations());
+    if (DeviceOperations* operations = comm->capabilities().device; operations != nullptr) {
+      watched.push_back(operations);
     }
   }
   const auto oldest = [&]() -> std::string {

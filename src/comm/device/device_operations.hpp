@@ -53,11 +53,4 @@ class DeviceOperations : public std::enable_shared_from_this<DeviceOperations> {
   std::deque<Issued> issued_;  // from the oldest that was not complete on
 };
 
-/// A communicator with such operations.
-class DeviceBased {
- public:
-  virtual ~DeviceBased() = default;
-  [[nodiscard]] virtual DeviceOperations& operations() noexcept = 0;
-};
-
 }  // namespace sherd::comm

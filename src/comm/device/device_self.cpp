@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "comm/arguments.hpp"
-
 namespace sherd::comm {
 namespace {
 
@@ -29,35 +27,17 @@ class CopyWork final : public WorkState {
 
 DeviceSelf::DeviceSelf(std::shared_ptr<runtime::Device> device) : device_(std::move(device)) {}
 
-Work DeviceSelf::copy(const void* from, void* to, std::size_t count, DType dtype) {
+/// A copy, or nothing: a broadcast has one buffer and a barrier none.
+Work DeviceSelf::start(const Collective& c) {
+  if (c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::barrier) {
+    return {};
+  }
   runtime::Stream& stream = device_->compute_stream();
-  if (count > 0 && from != to) {
-    stream.copy(to, from, count * size_of(dtype));
+  if (c.count > 0 && c.in != c.out) {
+    stream.copy(c.out, c.in, c.bytes());
   }
   return Work(std::make_unique<CopyWork>(device_, stream.record()));
 }
-
-Work DeviceSelf::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
-  return copy(shard, full, count, dtype);
-}
-
-Work DeviceSelf::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                                ReduceOp) {
-  expect_reducible(dtype);
-  return copy(full, shard, count, dtype);
-}
-
-Work DeviceSelf::all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp) {
-  expect_reducible(dtype);
-  return copy(in, out, count, dtype);
-}
-
-Work DeviceSelf::broadcast(void*, std::size_t, DType, int root) {
-  expect_root(root, 1);
-  return {};
-}
-
-void DeviceSelf::barrier() {}
 
 std::unique_ptr<Communicator> DeviceSelf::duplicate() {
   return std::make_unique<DeviceSelf>(device_);

@@ -3,7 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "comm/arguments.hpp"
 #include "comm/shared/shared_communicator.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
@@ -14,13 +13,9 @@ namespace {
 
 /// Lets ranks that wait for this one in the host's collectives go.
 void let_others_go(Communicator& host) noexcept {
-  if (auto* shared = dynamic_cast<SharedCommunicator*>(&host); shared != nullptr) {
-    give_up(shared->team());
+  if (SharedTeam* team = host.capabilities().team; team != nullptr) {
+    give_up(*team);
   }
-}
-
-bool blocks(const Communicator& host) {
-  return host.backend() == "inproc" || host.backend() == "shm";
 }
 
 }  // namespace
@@ -29,7 +24,7 @@ EmulatedCommunicator::EmulatedCommunicator(std::unique_ptr<Communicator> host,
                                            std::shared_ptr<runtime::Device> device)
     : host_(std::move(host)),
       bootstrap_(host_->duplicate()),
-      thread_(blocks(*host_) ? std::make_shared<ProgressThread>() : nullptr),
+      thread_(host_->capabilities().blocking ? std::make_shared<ProgressThread>() : nullptr),
       operations_(std::make_shared<DeviceOperations>(
           std::move(device),
           DeviceOperations::ErrorHooks{{}, [host = host_] { let_others_go(*host); }})),
@@ -51,13 +46,18 @@ EmulatedCommunicator::~EmulatedCommunicator() {
   }
 }
 
-Work EmulatedCommunicator::issue(std::string what, std::function<Work()> collective) {
+Work EmulatedCommunicator::start(const Collective& wanted) {
+  if (wanted.kind == CollectiveKind::barrier) {
+    meet();
+    return {};
+  }
   auto* stream = runtime::as_emulated(operations_->stream());
-  return operations_->issue(std::move(what), [&] {
+  const auto collective = [wanted, host = host_.get()] { return host->issue(wanted); };
+  return operations_->issue(describe(wanted), [&] {
     if (thread_ != nullptr) {
       auto ticket = std::make_shared<std::shared_ptr<Ticket>>();
       stream->run_polled(
-          [ticket, weak = std::weak_ptr(thread_), collective = std::move(collective)] {
+          [ticket, weak = std::weak_ptr(thread_), collective] {
             const auto thread = weak.lock();
             if (thread == nullptr) {
               throw CommError("an operation of a communicator that was given up");
@@ -76,40 +76,12 @@ Work EmulatedCommunicator::issue(std::string what, std::function<Work()> collect
       return;
     }
     auto work = std::make_shared<Work>();
-    stream->run_polled(
-        [work, host = host_, collective = std::move(collective)] { *work = collective(); },
-        [work] { return work->test(); });
+    stream->run_polled([work, host = host_, collective] { *work = collective(); },
+                       [work] { return work->test(); });
   });
 }
 
-Work EmulatedCommunicator::all_gather(const void* shard, void* full, std::size_t count,
-                                      DType dtype) {
-  return issue(describe("all_gather", count, dtype),
-               [=, host = host_.get()] { return host->all_gather(shard, full, count, dtype); });
-}
-
-Work EmulatedCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count,
-                                          DType dtype, ReduceOp op) {
-  expect_reducible(dtype);
-  return issue(describe("reduce_scatter", count, dtype), [=, host = host_.get()] {
-    return host->reduce_scatter(full, shard, count, dtype, op);
-  });
-}
-
-Work EmulatedCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
-                                      ReduceOp op) {
-  expect_reducible(dtype);
-  return issue(describe("all_reduce", count, dtype),
-               [=, host = host_.get()] { return host->all_reduce(in, out, count, dtype, op); });
-}
-
-Work EmulatedCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
-  expect_root(root, size());
-  return issue(describe("broadcast", count, dtype),
-               [=, host = host_.get()] { return host->broadcast(data, count, dtype, root); });
-}
-
-void EmulatedCommunicator::barrier() {
+void EmulatedCommunicator::meet() {
   operations_->wait_on_host(operations_->stream().record(), "barrier");
   bootstrap_->barrier();
 }

@@ -12,7 +12,7 @@ namespace sherd::comm {
 /// their turn in the stream comes. Where that one blocks (ranks that share memory), a thread of
 /// this communicator's own waits: the ranks' streams need not come to it at the same time, nor in
 /// the same order as to others.
-class EmulatedCommunicator final : public Communicator, public DeviceBased {
+class EmulatedCommunicator final : public Communicator {
  public:
   EmulatedCommunicator(std::unique_ptr<Communicator> host, std::shared_ptr<runtime::Device> device);
   /// Blocks until all operations are complete, or gives them up while an exception is on its way.
@@ -22,23 +22,14 @@ class EmulatedCommunicator final : public Communicator, public DeviceBased {
   [[nodiscard]] int size() const noexcept override { return host_->size(); }
   [[nodiscard]] std::string_view backend() const noexcept override { return "emulated"; }
 
-  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override;
-  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                      ReduceOp op) override;
-  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
-  Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
-  void barrier() override;
-  [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t) override {
-    return nullptr;
-  }
-  [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t) override {
-    return nullptr;
-  }
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
-  [[nodiscard]] DeviceOperations& operations() noexcept override { return *operations_; }
+  [[nodiscard]] Capabilities capabilities() noexcept override {
+    return {.device = operations_.get()};
+  }
 
  private:
-  [[nodiscard]] Work issue(std::string what, std::function<Work()> collective);
+  Work start(const Collective& collective) override;
+  void meet();
 
   std::shared_ptr<Communicator> host_;
   std::shared_ptr<Communicator> bootstrap_;  // for duplicate(): the other may be busy

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "comm/arguments.hpp"
 #include "comm/mpi/mpi_api.hpp"
 #include "comm/mpi/mpi_reduce_scatter.hpp"
 #include "comm/mpi/mpi_types.hpp"
@@ -60,43 +59,59 @@ Exchange MpiCommunicator::next_exchange(DType dtype) {
   return {comm_.get(), tag, dtype, max_elements_};
 }
 
-Work MpiCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
-  auto* to = static_cast<std::byte*>(full);
-  const std::size_t bytes = count * size_of(dtype);
-  copy_bytes(to + bytes * static_cast<std::size_t>(rank_), shard, bytes);
+Work MpiCommunicator::start(const Collective& collective) {
+  switch (collective.kind) {
+    case CollectiveKind::all_gather:
+      return start_all_gather(collective);
+    case CollectiveKind::reduce_scatter:
+      return start_reduce_scatter(collective);
+    case CollectiveKind::all_reduce:
+      return start_all_reduce(collective);
+    case CollectiveKind::broadcast:
+      return start_broadcast(collective);
+    case CollectiveKind::barrier:
+      return start_barrier();
+    case CollectiveKind::none:
+      break;
+  }
+  return {};
+}
+
+Work MpiCommunicator::start_all_gather(const Collective& c) {
+  auto* to = static_cast<std::byte*>(c.out);
+  const std::size_t count = c.count;
+  copy_bytes(to + c.bytes() * static_cast<std::size_t>(rank_), c.in, c.bytes());
   if (count == 0) {
     return {};
   }
-  const auto start = [=, exchange = next_exchange(dtype)](MpiWork::Requests& requests) {
+  const auto start = [=, exchange = next_exchange(c.dtype)](MpiWork::Requests& requests) {
     exchange_pieces(exchange, to, count, requests);
   };
-  return make_work(describe("all_gather", count, dtype), {start});
+  return make_work(describe(c), {start});
 }
 
-Work MpiCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                                     ReduceOp op) {
-  expect_reducible(dtype);
-  Pieces pieces{static_cast<const std::byte*>(full), {}, {}};
+Work MpiCommunicator::start_reduce_scatter(const Collective& c) {
+  const std::size_t count = c.count;
+  Pieces pieces{static_cast<const std::byte*>(c.in), {}, {}};
   for (int rank = 0; rank < size_; ++rank) {
     pieces.begins.push_back(static_cast<std::size_t>(rank) * count);
     pieces.counts.push_back(count);
   }
-  return make_work(describe("reduce_scatter", count, dtype),
-                   reduce_scatter_stages(next_exchange(dtype), std::move(pieces),
-                                         static_cast<std::byte*>(shard), dtype, op, pool_),
+  return make_work(describe(c),
+                   reduce_scatter_stages(next_exchange(c.dtype), std::move(pieces),
+                                         static_cast<std::byte*>(c.out), c.dtype, c.op, pool_),
                    kSegmentsUnderway);
 }
 
-Work MpiCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
-                                 ReduceOp op) {
-  expect_reducible(dtype);
+Work MpiCommunicator::start_all_reduce(const Collective& c) {
+  const auto& [kind, in, out, count, dtype, op, root] = c;
   if (count == 0) {
     return {};
   }
   const auto* from = static_cast<const std::byte*>(in);
   auto* to = static_cast<std::byte*>(out);
   const bool small = count * size_of(dtype) * static_cast<std::size_t>(size_) <= kSmallGather;
-  return make_work(describe("all_reduce", count, dtype),
+  return make_work(describe(c),
                    small ? small_all_reduce_stages(from, to, count, dtype, op)
                          : all_reduce_stages(from, to, count, dtype, op),
                    small ? 1 : kSegmentsUnderway);
@@ -157,22 +172,19 @@ std::vector<MpiWork::Stage> MpiCommunicator::all_reduce_stages(const std::byte* 
   return stages;
 }
 
-Work MpiCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
-  expect_root(root, size_);
-  if (count == 0) {
+Work MpiCommunicator::start_broadcast(const Collective& c) {
+  if (c.count == 0) {
     return {};
   }
   const auto start = [=, this](MpiWork::Requests& requests) {
-    for (std::size_t begin = 0; begin < count; begin += max_elements_) {
-      const auto n = static_cast<int>(std::min(max_elements_, count - begin));
-      requests.push_back(ibcast(static_cast<std::byte*>(data) + begin * size_of(dtype), n,
-                                type_of(dtype), root, comm_.get()));
+    for (std::size_t begin = 0; begin < c.count; begin += max_elements_) {
+      const auto n = static_cast<int>(std::min(max_elements_, c.count - begin));
+      requests.push_back(ibcast(static_cast<std::byte*>(c.out) + begin * size_of(c.dtype), n,
+                                type_of(c.dtype), c.root, comm_.get()));
     }
   };
-  return make_work(describe("broadcast", count, dtype), {start});
+  return make_work(describe(c), {start});
 }
-
-void MpiCommunicator::barrier() { start_barrier().wait(); }
 
 Work MpiCommunicator::start_barrier() {
   const auto start = [=, this](MpiWork::Requests& requests) {
@@ -180,10 +192,6 @@ Work MpiCommunicator::start_barrier() {
   };
   return make_work("barrier", {start});
 }
-
-std::unique_ptr<SharedRegion> MpiCommunicator::allocate_shared(std::size_t) { return nullptr; }
-
-std::unique_ptr<EpochBoard> MpiCommunicator::make_epoch_board(std::size_t) { return nullptr; }
 
 std::unique_ptr<Communicator> MpiCommunicator::duplicate() { return twin(); }
 

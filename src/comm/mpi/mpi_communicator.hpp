@@ -39,23 +39,20 @@ class MpiCommunicator final : public Communicator, public MpiBased {
   [[nodiscard]] int size() const noexcept override { return size_; }
   [[nodiscard]] std::string_view backend() const noexcept override { return "mpi"; }
 
-  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override;
-  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                      ReduceOp op) override;
-  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
-  Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
-  void barrier() override;
-  /// The barrier as an operation: complete once all ranks have issued it.
-  [[nodiscard]] Work start_barrier();
-  /// Null: the ranks need not share memory.
-  [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
-  [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
   [[nodiscard]] CommHandle duplicate_handle() override;
   /// duplicate() with its type.
   [[nodiscard]] std::unique_ptr<MpiCommunicator> twin();
+  [[nodiscard]] Capabilities capabilities() noexcept override { return {.mpi = this}; }
 
  private:
+  Work start(const Collective& collective) override;
+  [[nodiscard]] Work start_all_gather(const Collective& c);
+  [[nodiscard]] Work start_reduce_scatter(const Collective& c);
+  [[nodiscard]] Work start_all_reduce(const Collective& c);
+  [[nodiscard]] Work start_broadcast(const Collective& c);
+  /// Complete once all ranks have issued it.
+  [[nodiscard]] Work start_barrier();
   [[nodiscard]] Exchange next_exchange(DType dtype);
   [[nodiscard]] std::vector<MpiWork::Stage> small_all_reduce_stages(const std::byte* in,
                                                                     std::byte* out,

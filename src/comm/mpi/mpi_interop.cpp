@@ -25,10 +25,7 @@ void FreeMpiComm::operator()(MPI_Comm* comm) const noexcept {
 }
 
 OwnedMpiComm split_mpi_comm(Communicator& comm, int color) {
-  auto* based = dynamic_cast<mpi::MpiBased*>(&comm);
-  if (auto* shared = dynamic_cast<SharedCommunicator*>(&comm)) {
-    based = dynamic_cast<mpi::MpiBased*>(&shared->team());
-  }
+  mpi::MpiBased* const based = comm.capabilities().mpi;
   if (based == nullptr) {
     const bool alone = comm.size() == 1 && mpi::nothrow::running();
     return OwnedMpiComm(alone ? new MPI_Comm(mpi::comm_dup(MPI_COMM_SELF).release()) : nullptr);

@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "comm/arguments.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::comm::nccl {
@@ -76,54 +75,42 @@ NcclCommunicator::NcclCommunicator(Library& library, std::shared_ptr<Communicato
           [connection = connection_] { connection->abort(); }});
 }
 
-Work NcclCommunicator::issue(const std::string& what, const Call& call) {
+Work NcclCommunicator::start(const Collective& collective) {
+  if (collective.kind == CollectiveKind::barrier) {
+    meet();
+    return {};
+  }
+  const std::string what = describe(collective);
   return operations_->issue(what, [&] {
     connection_->call(what, [&](Library&, Library::Comm* comm) {
-      return call(comm, operations_->stream().native());
+      return call(collective, comm, operations_->stream().native());
     });
   });
 }
 
-Work NcclCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
-  const Elements sent = moved(count, dtype);
-  return issue(describe("all_gather", count, dtype), [&](Library::Comm* comm, void* stream) {
-    return library_.all_gather(shard, full, sent.count, sent.dtype, comm, stream);
-  });
-}
-
-Work NcclCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                                      ReduceOp op) {
-  expect_reducible(dtype);
-  return issue(describe("reduce_scatter", count, dtype), [&](Library::Comm* comm, void* stream) {
-    return library_.reduce_scatter(full, shard, count, dtype, op, comm, stream);
-  });
-}
-
-Work NcclCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
-                                  ReduceOp op) {
-  expect_reducible(dtype);
-  return issue(describe("all_reduce", count, dtype), [&](Library::Comm* comm, void* stream) {
-    return library_.all_reduce(in, out, count, dtype, op, comm, stream);
-  });
-}
-
-Work NcclCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
-  expect_root(root, size_);
-  const Elements sent = moved(count, dtype);
-  return issue(describe("broadcast", count, dtype), [&](Library::Comm* comm, void* stream) {
-    return library_.broadcast(data, sent.count, sent.dtype, root, comm, stream);
-  });
+Result NcclCommunicator::call(const Collective& c, Library::Comm* comm, void* stream) {
+  const Elements sent = moved(c.count, c.dtype);
+  switch (c.kind) {
+    case CollectiveKind::all_gather:
+      return library_.all_gather(c.in, c.out, sent.count, sent.dtype, comm, stream);
+    case CollectiveKind::reduce_scatter:
+      return library_.reduce_scatter(c.in, c.out, c.count, c.dtype, c.op, comm, stream);
+    case CollectiveKind::all_reduce:
+      return library_.all_reduce(c.in, c.out, c.count, c.dtype, c.op, comm, stream);
+    case CollectiveKind::broadcast:
+      return library_.broadcast(c.out, sent.count, sent.dtype, c.root, comm, stream);
+    case CollectiveKind::none:
+    case CollectiveKind::barrier:
+      break;
+  }
+  return Result::success;
 }
 
 /// Needs no memory on the device: this rank's operations are complete, then the ranks meet.
-void NcclCommunicator::barrier() {
+void NcclCommunicator::meet() {
   operations_->wait_on_host(operations_->stream().record(), "barrier");
   bootstrap_->barrier();
 }
-
-std::unique_ptr<SharedRegion> NcclCommunicator::allocate_shared(std::size_t) { return nullptr; }
-
-std::unique_ptr<EpochBoard> NcclCommunicator::make_epoch_board(std::size_t) { return nullptr; }
 
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
   return std::make_unique<NcclCommunicator>(library_, bootstrap_->duplicate(),

@@ -11,7 +11,7 @@
 namespace sherd::comm::nccl {
 
 /// NCCL's collectives on memory of one device.
-class NcclCommunicator final : public Communicator, public DeviceBased {
+class NcclCommunicator final : public Communicator {
  public:
   /// Over the ranks of `bootstrap`. Collective, blocking; throws on all ranks or on none.
   NcclCommunicator(Library& library, std::shared_ptr<Communicator> bootstrap,
@@ -21,21 +21,15 @@ class NcclCommunicator final : public Communicator, public DeviceBased {
   [[nodiscard]] int size() const noexcept override { return size_; }
   [[nodiscard]] std::string_view backend() const noexcept override { return "nccl"; }
 
-  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override;
-  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                      ReduceOp op) override;
-  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
-  Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
-  void barrier() override;
-  /// Null: no memory that other ranks' kernels could use.
-  [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
-  [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
-  [[nodiscard]] DeviceOperations& operations() noexcept override { return *operations_; }
+  [[nodiscard]] Capabilities capabilities() noexcept override {
+    return {.device = operations_.get()};
+  }
 
  private:
-  using Call = std::function<Result(Library::Comm*, void* stream)>;
-  [[nodiscard]] Work issue(const std::string& what, const Call& call);
+  Work start(const Collective& collective) override;
+  [[nodiscard]] Result call(const Collective& c, Library::Comm* comm, void* stream);
+  void meet();
 
   Library& library_;
   std::shared_ptr<Communicator> bootstrap_;  // ids travel on it

@@ -3,7 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "comm/arguments.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/timeout.hpp"
 
@@ -66,12 +65,13 @@ ThreadedCommunicator::~ThreadedCommunicator() {
   }
 }
 
-Work ThreadedCommunicator::issue(std::string what, ProgressThread::Start start) {
+Work ThreadedCommunicator::start(const Collective& collective) {
   while (!issued_.empty() && is_done(issued_.front())) {
     issued_.pop_front();
   }
-  issued_.push_back(thread_->submit(std::move(start)));
-  return Work(std::make_unique<ThreadedWork>(std::move(what), thread_, issued_.back(), timeout_));
+  issued_.push_back(thread_->submit([=, this] { return inner_->issue(collective); }));
+  return Work(
+      std::make_unique<ThreadedWork>(describe(collective), thread_, issued_.back(), timeout_));
 }
 
 void ThreadedCommunicator::finish_all() {
@@ -81,37 +81,6 @@ void ThreadedCommunicator::finish_all() {
     }
   }
 }
-
-Work ThreadedCommunicator::all_gather(const void* shard, void* full, std::size_t count,
-                                      DType dtype) {
-  return issue(describe("all_gather", count, dtype),
-               [=, this] { return inner_->all_gather(shard, full, count, dtype); });
-}
-
-Work ThreadedCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count,
-                                          DType dtype, ReduceOp op) {
-  return issue(describe("reduce_scatter", count, dtype),
-               [=, this] { return inner_->reduce_scatter(full, shard, count, dtype, op); });
-}
-
-Work ThreadedCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
-                                      ReduceOp op) {
-  return issue(describe("all_reduce", count, dtype),
-               [=, this] { return inner_->all_reduce(in, out, count, dtype, op); });
-}
-
-Work ThreadedCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
-  return issue(describe("broadcast", count, dtype),
-               [=, this] { return inner_->broadcast(data, count, dtype, root); });
-}
-
-void ThreadedCommunicator::barrier() {
-  issue("barrier", [this] { return inner_->start_barrier(); }).wait();
-}
-
-std::unique_ptr<SharedRegion> ThreadedCommunicator::allocate_shared(std::size_t) { return nullptr; }
-
-std::unique_ptr<EpochBoard> ThreadedCommunicator::make_epoch_board(std::size_t) { return nullptr; }
 
 /// MPI forbids two threads in collectives of one communicator at a time.
 mpi::CommHandle ThreadedCommunicator::duplicate_handle() {

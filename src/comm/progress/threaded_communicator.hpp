@@ -23,21 +23,13 @@ class ThreadedCommunicator final : public Communicator, public mpi::MpiBased {
   [[nodiscard]] int size() const noexcept override { return inner_->size(); }
   [[nodiscard]] std::string_view backend() const noexcept override { return inner_->backend(); }
 
-  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override;
-  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                      ReduceOp op) override;
-  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
-  Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
-  void barrier() override;
-  /// Null: the ranks need not share memory.
-  [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
-  [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
   /// Waits for all operations of this communicator first.
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
   [[nodiscard]] mpi::CommHandle duplicate_handle() override;
+  [[nodiscard]] Capabilities capabilities() noexcept override { return {.mpi = this}; }
 
  private:
-  [[nodiscard]] Work issue(std::string what, ProgressThread::Start start);
+  Work start(const Collective& collective) override;
   void finish_all();
 
   std::unique_ptr<mpi::MpiCommunicator> inner_;

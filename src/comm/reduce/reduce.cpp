@@ -1,10 +1,11 @@
 #include "comm/reduce/reduce.hpp"
 
+#include "sherd/base/error.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "comm/arguments.hpp"
 #include "comm/memory/stream_copy.hpp"
 #include "comm/reduce/reduce_kernels.hpp"
 
@@ -30,6 +31,12 @@ void reduce_streaming(ReduceKernel kernel, std::byte* out, std::span<const void*
 }
 
 }  // namespace
+
+void expect_reducible(DType dtype) {
+  if (dtype == DType::u16) {
+    throw ArgumentError("elements of type u16 cannot be reduced. Try: i32");
+  }
+}
 
 void reduce(void* out, std::span<const void* const> inputs, std::size_t count, DType dtype,
             ReduceOp op, Destination destination) {

@@ -19,4 +19,7 @@ enum class Destination : std::uint8_t { caches, memory };
 void reduce(void* out, std::span<const void* const> inputs, std::size_t count, DType dtype,
             ReduceOp op, Destination destination = Destination::caches);
 
+/// Throws ArgumentError unless elements of this type can be added and compared (u16 cannot).
+void expect_reducible(DType dtype);
+
 }  // namespace sherd::comm

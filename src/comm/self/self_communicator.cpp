@@ -3,20 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "comm/arguments.hpp"
 #include "comm/self/heap_region.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/comm/backends.hpp"
 
 namespace sherd::comm {
 namespace {
-
-Work copy_now(const void* from, void* to, std::size_t count, DType dtype) {
-  if (count != 0 && from != to) {
-    std::memmove(to, from, count * size_of(dtype));
-  }
-  return {};
-}
 
 /// One rank has nobody to wait for: an epoch that it has not posted itself never comes.
 class SelfEpochBoard final : public EpochBoard {
@@ -46,23 +38,6 @@ class SelfCommunicator final : public Communicator {
   [[nodiscard]] int size() const noexcept override { return 1; }
   [[nodiscard]] std::string_view backend() const noexcept override { return "self"; }
 
-  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override {
-    return copy_now(shard, full, count, dtype);
-  }
-  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                      ReduceOp) override {
-    expect_reducible(dtype);
-    return copy_now(full, shard, count, dtype);
-  }
-  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp) override {
-    expect_reducible(dtype);
-    return copy_now(in, out, count, dtype);
-  }
-  Work broadcast(void*, std::size_t, DType, int root) override {
-    expect_root(root, 1);
-    return {};
-  }
-  void barrier() override {}
   [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override {
     return std::make_unique<HeapRegion>(make_heap_block(bytes));
   }
@@ -71,6 +46,16 @@ class SelfCommunicator final : public Communicator {
   }
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<SelfCommunicator>();
+  }
+
+ private:
+  /// Every collective of one rank is a copy, or nothing: a broadcast has one buffer, a barrier
+  /// none.
+  Work start(const Collective& c) override {
+    if (c.count != 0 && c.in != c.out) {
+      std::memmove(c.out, c.in, c.bytes());
+    }
+    return {};
   }
 };
 

@@ -7,10 +7,8 @@
 namespace sherd::comm {
 
 std::string to_string(const Operation& operation) {
-  constexpr std::array<const char*, 6> kKinds{"nothing",    "all_gather", "reduce_scatter",
-                                              "all_reduce", "broadcast",  "barrier"};
   constexpr std::array<const char*, 3> kOps{"sum", "max", "min"};
-  const char* kind = kKinds[static_cast<std::size_t>(operation.kind)];
+  const char* kind = name_of(operation.kind);
   const std::string what =
       fmt::format("{} of {} x {}", kind, operation.count, to_string(operation.dtype));
   switch (operation.kind) {

@@ -9,14 +9,7 @@
 
 namespace sherd::comm {
 
-enum class OperationKind : std::uint8_t {
-  none,
-  all_gather,
-  reduce_scatter,
-  all_reduce,
-  broadcast,
-  barrier
-};
+using OperationKind = CollectiveKind;
 
 /// What one rank believes the ranks are doing together. Written into shared memory beside the data,
 /// so that ranks that disagree find out instead of waiting for ever.

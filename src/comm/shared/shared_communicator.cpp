@@ -3,7 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "comm/arguments.hpp"
 #include "comm/shared/chunks.hpp"
 #include "comm/shared/team_epoch_board.hpp"
 
@@ -63,13 +62,40 @@ const std::byte* SharedCommunicator::buffer_of(int peer) const {
   return registry_->address({theirs.region, theirs.offset});
 }
 
-Work SharedCommunicator::all_gather(const void* shard, void* full, std::size_t count, DType dtype) {
-  const std::size_t bytes = count * size_of(dtype);
+Capabilities SharedCommunicator::capabilities() noexcept {
+  return {.blocking = true, .mpi = team_->mpi(), .team = team_.get()};
+}
+
+Work SharedCommunicator::start(const Collective& collective) {
+  switch (collective.kind) {
+    case CollectiveKind::all_gather:
+      start_all_gather(collective);
+      break;
+    case CollectiveKind::reduce_scatter:
+      start_reduce_scatter(collective);
+      break;
+    case CollectiveKind::all_reduce:
+      start_all_reduce(collective);
+      break;
+    case CollectiveKind::broadcast:
+      start_broadcast(collective);
+      break;
+    case CollectiveKind::barrier:
+      meet();
+      break;
+    case CollectiveKind::none:
+      break;
+  }
+  return {};
+}
+
+void SharedCommunicator::start_all_gather(const Collective& c) {
+  const std::size_t bytes = c.bytes();
   const std::size_t whole = bytes * static_cast<std::size_t>(size());
-  const auto* from = static_cast<const std::byte*>(shard);
-  auto* to = static_cast<std::byte*>(full);
+  const auto* from = static_cast<const std::byte*>(c.in);
+  auto* to = static_cast<std::byte*>(c.out);
   const Operation operation =
-      located({OperationKind::all_gather, dtype, ReduceOp::sum, 0, count}, full, whole);
+      located({OperationKind::all_gather, c.dtype, ReduceOp::sum, 0, c.count}, to, whole);
   if (bytes <= kSmallBytes || operation.region >= 0) {
     copy_bytes(to + bytes * static_cast<std::size_t>(rank()), from, bytes);
   }
@@ -77,12 +103,11 @@ Work SharedCommunicator::all_gather(const void* shard, void* full, std::size_t c
     if (announce(operation)) {
       gather_in_place(to, bytes);
       finish_in_place(operation);
-      return {};
+      return;
     }
     steps_.close();
   }
   gather_staged(from, to, bytes, operation);
-  return {};
 }
 
 /// Every rank has put its piece into its own `full`. If that is one and the same memory, done.
@@ -125,11 +150,11 @@ void SharedCommunicator::gather_staged(const std::byte* shard, std::byte* full, 
   } while (begin < bytes);
 }
 
-Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, int root) {
-  expect_root(root, size());
-  const Operation operation{OperationKind::broadcast, dtype, ReduceOp::sum, root, count};
-  const std::size_t bytes = count * size_of(dtype);
-  auto* memory = static_cast<std::byte*>(data);
+void SharedCommunicator::start_broadcast(const Collective& c) {
+  const int root = c.root;
+  const Operation operation{OperationKind::broadcast, c.dtype, ReduceOp::sum, root, c.count};
+  const std::size_t bytes = c.bytes();
+  auto* memory = static_cast<std::byte*>(c.out);
   std::size_t begin = 0;
   do {
     const std::size_t n = std::min(steps_.capacity(), bytes - begin);
@@ -145,10 +170,9 @@ Work SharedCommunicator::broadcast(void* data, std::size_t count, DType dtype, i
     steps_.close();
     begin += n;
   } while (begin < bytes);
-  return {};
 }
 
-void SharedCommunicator::barrier() {
+void SharedCommunicator::meet() {
   const Operation operation{OperationKind::barrier};
   steps_.open();
   steps_.publish(operation);

@@ -25,18 +25,19 @@ class SharedCommunicator final : public Communicator {
   [[nodiscard]] int size() const noexcept override { return team_->size(); }
   [[nodiscard]] std::string_view backend() const noexcept override { return team_->backend(); }
 
-  Work all_gather(const void* shard, void* full, std::size_t count, DType dtype) override;
-  Work reduce_scatter(const void* full, void* shard, std::size_t count, DType dtype,
-                      ReduceOp op) override;
-  Work all_reduce(const void* in, void* out, std::size_t count, DType dtype, ReduceOp op) override;
-  Work broadcast(void* data, std::size_t count, DType dtype, int root) override;
-  void barrier() override;
   [[nodiscard]] std::unique_ptr<SharedRegion> allocate_shared(std::size_t bytes) override;
   [[nodiscard]] std::unique_ptr<EpochBoard> make_epoch_board(std::size_t slots) override;
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
-  [[nodiscard]] SharedTeam& team() noexcept { return *team_; }
+  [[nodiscard]] Capabilities capabilities() noexcept override;
 
  private:
+  Work start(const Collective& collective) override;
+  void start_all_gather(const Collective& c);
+  void start_reduce_scatter(const Collective& c);
+  void start_all_reduce(const Collective& c);
+  void start_broadcast(const Collective& c);
+  void meet();
+
   /// Adds where `data` is to the operation, if the other ranks can see it.
   [[nodiscard]] Operation located(Operation operation, const void* data, std::size_t bytes) const;
   /// The first step of a large operation, left open: the ranks tell each other where their buffers

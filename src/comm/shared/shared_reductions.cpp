@@ -1,28 +1,24 @@
 #include <vector>
 
-#include "comm/arguments.hpp"
 #include "comm/reduce/reduce.hpp"
 #include "comm/shared/chunks.hpp"
 #include "comm/shared/shared_communicator.hpp"
 
 namespace sherd::comm {
 
-Work SharedCommunicator::reduce_scatter(const void* full, void* shard, std::size_t count,
-                                        DType dtype, ReduceOp op) {
-  expect_reducible(dtype);
-  const std::size_t bytes = count * size_of(dtype) * static_cast<std::size_t>(size());
+void SharedCommunicator::start_reduce_scatter(const Collective& c) {
+  const std::size_t bytes = c.bytes() * static_cast<std::size_t>(size());
   const Operation operation =
-      located({OperationKind::reduce_scatter, dtype, op, 0, count}, full, bytes);
+      located({OperationKind::reduce_scatter, c.dtype, c.op, 0, c.count}, c.in, bytes);
   if (bytes > kSmallBytes) {
     if (announce(operation)) {
-      scatter_in_place(static_cast<std::byte*>(shard), operation);
+      scatter_in_place(static_cast<std::byte*>(c.out), operation);
       finish_in_place(operation);
-      return {};
+      return;
     }
     steps_.close();
   }
-  scatter_staged(static_cast<const std::byte*>(full), static_cast<std::byte*>(shard), operation);
-  return {};
+  scatter_staged(static_cast<const std::byte*>(c.in), static_cast<std::byte*>(c.out), operation);
 }
 
 void SharedCommunicator::scatter_in_place(std::byte* shard, const Operation& operation) {
@@ -65,18 +61,15 @@ void SharedCommunicator::scatter_staged(const std::byte* full, std::byte* shard,
   } while (begin < operation.count);
 }
 
-Work SharedCommunicator::all_reduce(const void* in, void* out, std::size_t count, DType dtype,
-                                    ReduceOp op) {
-  expect_reducible(dtype);
-  const Operation operation{OperationKind::all_reduce, dtype, op, 0, count};
-  const auto* from = static_cast<const std::byte*>(in);
-  auto* to = static_cast<std::byte*>(out);
-  if (count * size_of(dtype) <= kSmallBytes) {
+void SharedCommunicator::start_all_reduce(const Collective& c) {
+  const Operation operation{OperationKind::all_reduce, c.dtype, c.op, 0, c.count};
+  const auto* from = static_cast<const std::byte*>(c.in);
+  auto* to = static_cast<std::byte*>(c.out);
+  if (c.bytes() <= kSmallBytes) {
     reduce_small(from, to, operation);
   } else {
     reduce_large(from, to, operation);
   }
-  return {};
 }
 
 /// Every rank reduces everything: one synchronisation.

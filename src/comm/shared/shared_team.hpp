@@ -8,6 +8,9 @@
 #include "sherd/comm/shared_region.hpp"
 
 namespace sherd::comm {
+namespace mpi {
+class MpiBased;
+}
 
 /// Ranks that can map the same memory, and nothing more: what the shared-memory collectives need to
 /// know of threads (`inproc`) and of processes with MPI windows (`shm`).
@@ -27,6 +30,9 @@ class SharedTeam {
 
   /// The same ranks again. Collective, blocking.
   [[nodiscard]] virtual std::shared_ptr<SharedTeam> duplicate() = 0;
+
+  /// What makes MPI communicators of these ranks; null for threads.
+  [[nodiscard]] virtual mpi::MpiBased* mpi() noexcept { return nullptr; }
 
   /// Shared by the ranks: 0, or 1 + the rank that has given up. Waits look at it.
   [[nodiscard]] virtual std::atomic<std::uint32_t>& failed() noexcept = 0;

@@ -21,6 +21,7 @@ class ShmTeam final : public SharedTeam, public mpi::MpiBased {
   [[nodiscard]] std::shared_ptr<SharedTeam> duplicate() override;
   [[nodiscard]] std::atomic<std::uint32_t>& failed() noexcept override;
   [[nodiscard]] mpi::CommHandle duplicate_handle() override;
+  [[nodiscard]] mpi::MpiBased* mpi() noexcept override { return this; }
 
  private:
   mpi::CommHandle comm_;

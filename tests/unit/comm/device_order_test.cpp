@@ -160,7 +160,7 @@ class NcclOnDevice : public testing::Test {
   NcclOnDevice() : device_(runtime::make_emulated()), scope_(device_) {
     setenv("SHERD_COMM_TIMEOUT", "0.05", 1);
     comm_ = std::make_unique<NcclCommunicator>(nccl_, comm::make_self(), device_);
-    nccl_.stream = runtime::as_emulated(comm_->operations().stream());
+    nccl_.stream = runtime::as_emulated(comm_->capabilities().device->stream());
     memory_ = test::device_block(*device_, MemoryKind::device, 64);
   }
   ~NcclOnDevice() override {
