@@ -45,10 +45,11 @@ void read_as(const io::CheckpointReader& checkpoint, const std::string& key, DTy
   const Tensor before = to_dtype(raw, DType::f32);
   const Tensor after = to_dtype(out, DType::f32);
   for (std::int64_t i = 0; i < out.numel(); ++i) {
-    validate(!std::isinf(after.data<float>()[i]) || std::isinf(before.data<float>()[i]),
-             fmt::format("tensor '{}': element {} is {}, beyond what f16 holds (65504). Try: "
-                         "--dtype bf16",
-                         key, first + i, before.data<float>()[i]));
+    validate(!std::isinf(after.data<float>()[i]) || std::isinf(before.data<float>()[i]), [&] {
+      return fmt::format(
+          "tensor '{}': element {} is {}, beyond what f16 holds (65504). Try: --dtype bf16", key,
+          first + i, before.data<float>()[i]);
+    });
   }
 }
 
@@ -73,10 +74,12 @@ Sources make_sources(const io::CheckpointReader& checkpoint, const models::Model
   for (const nn::NamedParameter& named : nn::named_parameters(*module)) {
     const std::string key = checkpoint_key(named.name);
     const auto found = stored.find(key);
-    validate(found != stored.end() && found->second->shape == named.value.shape(),
-             fmt::format("checkpoint of step {}: tensor '{}' is missing or has another shape than "
-                         "its configuration says",
-                         checkpoint.step(), key));
+    validate(found != stored.end() && found->second->shape == named.value.shape(), [&] {
+      return fmt::format(
+          "checkpoint of step {}: tensor '{}' is missing or has another shape than its "
+          "configuration says",
+          checkpoint.step(), key);
+    });
     sources.push_back(
         source_of(checkpoint, *found->second, model.family().hf_name(named.name), dtype));
   }

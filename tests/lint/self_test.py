@@ -8,6 +8,7 @@ from pathlib import Path
 import function_length
 import kokkos_version
 import layers
+import named_files
 import named_tests
 import raw_api
 import rooms
@@ -89,6 +90,26 @@ class Layers(Tree):
     def test_table_that_points_upwards(self):
         self.write("docs/architecture.md", ARCHITECTURE.replace("| 0 | base | |", "| 0 | base | comm |"))
         self.assert_refused(layers.check, "own layer or above")
+
+
+class NamedFiles(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("docs/architecture.md", ARCHITECTURE + "\n## A step\n\n`fsdp/a.cpp`\n\n## A save\n\n`save/b.cpp`\n")
+        self.write("docs/extending.md", "Look at `src/fsdp/a.cpp` and `Communicator`.\n")
+        self.write("src/fsdp/a.cpp", "")
+        self.write("io/save/b.cpp", "")
+
+    def test_files_that_are_there(self):
+        self.assertEqual(named_files.check(self.root), [])
+
+    def test_a_recipe_that_names_a_file_of_yesterday(self):
+        self.write("docs/extending.md", "Look at `src/fsdp/gone.cpp`.\n")
+        self.assert_refused(named_files.check, "gone.cpp")
+
+    def test_a_walk_that_does(self):
+        os.remove(self.root / "io/save/b.cpp")
+        self.assert_refused(named_files.check, "A save: there is no file save/b.cpp")
 
 
 class Rooms(Tree):
