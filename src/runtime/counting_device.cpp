@@ -11,14 +11,14 @@
 namespace sherd::runtime {
 namespace {
 
-constexpr std::size_t kCoarse = std::size_t{2} << 20;
+constexpr std::size_t kPoolUnit = std::size_t{2} << 20;
 
 /// Addresses without memory behind them. The reservation may be smaller than all that is asked for:
 /// addresses then begin again at its start, which harms nobody, as none is ever read or written.
 class Reservation final : public BlockSource {
  public:
   Reservation() {
-    for (bytes_ = std::size_t{1} << 40; bytes_ >= kCoarse; bytes_ /= 2) {
+    for (bytes_ = std::size_t{1} << 40; bytes_ >= kPoolUnit; bytes_ /= 2) {
       void* const at =
           ::mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (at != MAP_FAILED) {
@@ -70,7 +70,7 @@ class CountingDevice final : public Device {
   explicit CountingDevice(CountingOptions options)
       : options_(std::move(options)),
         description_{"counting", 0, "a device that only counts", ""},
-        pool_(reservation_, kCoarse) {}
+        pool_(reservation_, kPoolUnit) {}
 
   [[nodiscard]] const DeviceDescription& description() const noexcept override {
     return description_;
