@@ -9,6 +9,15 @@ set(SHERD_MPI_ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0
     OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1 SHERD_COMM_TIMEOUT=100)
 
+# Seconds of the long tests. ctest starts the longest first, so that none is left alone at the end; after
+# the first run in a build folder it goes by what it measured.
+set(SHERD_TEST_COSTS
+    cluster.slurm_preemption 76 cluster.slurm_faults 54 cluster.slurm_launch 22 cluster.slurm_link 15
+    e2e.parity.np6 71 e2e.parity.np4 29 e2e.parity.np8 23 e2e.parity.np2 20 e2e.parity.np3 17 e2e.parity.np1 17
+    e2e.bitwise.np2 67 e2e.bitwise.np3 34 e2e.bitwise.np1 34 e2e.resume 32 e2e.info 25 e2e.divergence 23
+    e2e.dealt_out 17 e2e.command_line 16 e2e.bad_input.np1 15 e2e.system_faults 14 e2e.stop 13
+    fsdp.sharded_equals_unsharded 38 fsdp.lifecycle 36 fsdp.hazards 31 faults.power_loss 27 io.checkpoint 16)
+
 add_library(sherd_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/support/unit_main.cpp)
 target_link_libraries(sherd_test_main PUBLIC GTest::gtest sherd_flags)
 add_library(sherd_test_main_mpi OBJECT ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
@@ -63,6 +72,12 @@ endfunction()
 function(sherd_test_properties name processors timeout labels env)
   string(MD5 own "${PROJECT_BINARY_DIR} ${name}")
   string(SUBSTRING "${own}" 0 10 own)
+  list(FIND SHERD_TEST_COSTS ${name} at)
+  if(at GREATER_EQUAL 0)
+    math(EXPR at "${at} + 1")
+    list(GET SHERD_TEST_COSTS ${at} cost)
+    set_tests_properties(${name} PROPERTIES COST ${cost})
+  endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} PROCESSORS ${processors}
                        LABELS "${labels}"
                        ENVIRONMENT "${SHERD_MPI_ENV};OMPI_MCA_orte_tmpdir_base=/tmp/sherd-tests-${own};${env}")

@@ -12,7 +12,7 @@
 #include "sherd/io/inspect.hpp"
 #include "support/inproc_ranks.hpp"
 #include "support/sanitizer.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// Saves of several processes are recorded system call by system call. Then the world ends after
 /// each of them, by a kill or by a power loss, and a load must find the newest checkpoint that had
@@ -149,7 +149,7 @@ class PowerLoss : public ::testing::Test {
     std::printf("%zu operations, %d different disks loaded\n", operations.size(), loads_);
   }
 
-  io::test::TemporaryDirectory directory_{io::test::kMemory};
+  io::test::TempFolder directory_{io::test::kMemory};
   fs::path recorded_ = directory_.path() / "recorded";
   fs::path log_ = directory_.path() / "log";
   std::uint64_t root_inode_ = 0;

@@ -9,7 +9,7 @@
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// Each system call that changes files fails, or ends the process, at every place where a save
 /// makes it. The save may fail with one clear error; nothing else may happen.
@@ -97,7 +97,7 @@ class SystemCalls : public ::testing::TestWithParam<Case> {
 
   fs::path folder() const { return directory_.path() / "checkpoints"; }
 
-  io::test::TemporaryDirectory directory_{kMemory};
+  io::test::TempFolder directory_{kMemory};
 };
 
 TEST_P(SystemCalls, ASaveFailsClearlyOrNotAtAll) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "io/commit/folder.hpp"
@@ -14,6 +15,7 @@
 #include "sherd/dtensor/flat_range.hpp"
 #include "sherd/dtensor/state_dict.hpp"
 #include "sherd/io/checkpointer.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io::test {
 
@@ -21,20 +23,11 @@ namespace sherd::io::test {
 class SharedDirectory {
  public:
   explicit SharedDirectory(comm::MeshComms& comms) : ranks_{comms.world.get(), &comms.mesh} {
-    std::string name = (std::filesystem::temp_directory_path() / ("sherd-io-" + make_uuid()));
+    std::string name = ranks_.rank() == 0 ? folder_.emplace().path().string() : "";
     broadcast_text(ranks_, name);
     path_ = name;
-    if (ranks_.rank() == 0) {
-      std::filesystem::create_directories(path_);
-    }
-    ranks_.world->barrier();
   }
-  ~SharedDirectory() {
-    ranks_.world->barrier();
-    if (ranks_.rank() == 0) {
-      std::filesystem::remove_all(path_);
-    }
-  }
+  ~SharedDirectory() { ranks_.world->barrier(); }
   SharedDirectory(const SharedDirectory&) = delete;
   SharedDirectory& operator=(const SharedDirectory&) = delete;
 
@@ -42,6 +35,7 @@ class SharedDirectory {
 
  private:
   comm::Ranks ranks_;
+  std::optional<TempFolder> folder_;  // of rank 0, which makes and removes it
   std::filesystem::path path_;
 };
 

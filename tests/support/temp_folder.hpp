@@ -11,20 +11,22 @@
 
 namespace sherd::test {
 
-/// A folder of its own for one test, removed at the end.
+/// In memory, where a sync costs nothing: for tests of many saves that are not about the disk.
+inline const std::filesystem::path kMemory = "/dev/shm";
+
+/// A folder of its own for one test, removed at the end. Where its removal fails the test ends:
+/// something still writes there.
 class TempFolder {
  public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "sherd-test-XXXXXX").string();
+  TempFolder() : TempFolder(std::filesystem::temp_directory_path()) {}
+  explicit TempFolder(const std::filesystem::path& parent) {
+    std::string name = (parent / "sherd-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
       throw std::runtime_error("cannot make a temporary folder");
     }
     path_ = name;
   }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  ~TempFolder() { std::filesystem::remove_all(path_); }
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
 
@@ -59,3 +61,9 @@ std::string message_of(const Body& body) {
 }
 
 }  // namespace sherd::test
+
+namespace sherd::io::test {
+using sherd::test::kMemory;
+using sherd::test::message_of;
+using sherd::test::TempFolder;
+}  // namespace sherd::io::test

@@ -8,7 +8,7 @@
 #include "io/format/link_path.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io {
 namespace {
@@ -42,7 +42,7 @@ TEST(CheckpointFolder, UuidsDiffer) {
 }
 
 TEST(CheckpointFolder, ListAndResolve) {
-  const test::TemporaryDirectory directory;
+  const test::TempFolder directory;
   EXPECT_TRUE(list_checkpoints(directory.path()).empty());
   EXPECT_THROW((void)resolve_checkpoint(directory.path()), IoError);
   make_committed(directory.path() / step_name(9));
@@ -83,7 +83,7 @@ class RetentionTest : public ::testing::Test {
     apply_retention(fs_, directory_.path(), retention, just_saved);
     return steps_in(directory_.path());
   }
-  test::TemporaryDirectory directory_;
+  test::TempFolder directory_;
   FileSystem fs_;
 };
 
@@ -111,7 +111,7 @@ TEST_F(RetentionTest, PinnedStepsAndEveryNthStay) {
 }
 
 TEST(CheckpointFolder, SettingAsideNeverOverwrites) {
-  const test::TemporaryDirectory directory;
+  const test::TempFolder directory;
   FileSystem fs;
   for (int i = 0; i < 3; ++i) {
     make_committed(directory.path() / step_name(1));

@@ -11,7 +11,7 @@
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// A process of several ranks dies at every step of a save; the next one must find the newest
 /// checkpoint that was reported committed, or the one being saved, bit for bit.
@@ -125,7 +125,7 @@ class CrashPoints : public ::testing::TestWithParam<Crash> {
     return state.tensors.at("optimizer.step");  // every rank holds it
   }
 
-  TemporaryDirectory directory_{kMemory};
+  TempFolder directory_{kMemory};
   std::filesystem::path lived_ = directory_.path() / "lived";
   std::atomic<bool> new_found_{false};
 };
@@ -174,7 +174,7 @@ TEST(CrashPoint, AnUnknownPlaceIsRefused) {
 }
 
 TEST(LiveWriter, ItsFolderIsLeftAloneUntilItIsKilled) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const pid_t child = ::fork();
   if (child == 0) {
     ::setenv("SHERD_TEST_WRITE_BYTES_PER_SECOND", "5000", 1);  // a minute's work

@@ -10,7 +10,7 @@
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
 #include "support/sanitizer.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// Whatever happens to the bytes of a checkpoint: verify and load notice, say where, and the one
 /// before it is loaded.
@@ -113,8 +113,8 @@ class Damaged : public ::testing::Test {
     ASSERT_TRUE(file.good());
   }
 
-  TemporaryDirectory directory_{kMemory};
-  TemporaryDirectory original_{kMemory};
+  TempFolder directory_{kMemory};
+  TempFolder original_{kMemory};
   Manifest manifest_;
   std::vector<std::string> files_;
 };

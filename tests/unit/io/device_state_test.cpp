@@ -6,7 +6,7 @@
 #include "sherd/runtime/emulated_device.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io::test {
 namespace {
@@ -60,7 +60,7 @@ void overwrite(const SaveTicket& ticket, const dtensor::StateDict& state) {
 
 TEST(DeviceState, ALazySaveReadsBetweenTheWorkBeforeAndTheUpdateAfter) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const TemporaryDirectory directory;
+    const TempFolder directory;
     on_devices(2, seed, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
       Checkpointer checkpointer(comms, {.directory = directory.path(),
                                         .verify_after_save = true,
@@ -77,7 +77,7 @@ TEST(DeviceState, ALazySaveReadsBetweenTheWorkBeforeAndTheUpdateAfter) {
 }
 
 TEST(DeviceState, WhatChangesDuringForwardIsCopiedAtOnce) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_devices(1, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     dtensor::StateDict state = state_on_device(ranks, Cut::even, 3);
@@ -96,7 +96,7 @@ TEST(DeviceState, WhatChangesDuringForwardIsCopiedAtOnce) {
 }
 
 TEST(DeviceState, IsLoadedOnAnyNumberOfRanks) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_devices(2, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     checkpointer.save_async(1, state_on_device(ranks, Cut::even, 7)).wait();
@@ -110,7 +110,7 @@ TEST(DeviceState, IsLoadedOnAnyNumberOfRanks) {
 }
 
 TEST(DeviceState, ARefusedLoadLeavesItAsItWas) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_devices(1, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     Checkpointer checkpointer(comms, {.directory = directory.path()});
     checkpointer.save_async(1, state_on_device(ranks, Cut::even, 7)).wait();
@@ -123,7 +123,7 @@ TEST(DeviceState, ARefusedLoadLeavesItAsItWas) {
 }
 
 TEST(DeviceState, OtherFormsTakeItToo) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_devices(2, 1, [&](comm::MeshComms& comms, const comm::Ranks& ranks) {
     const std::filesystem::path whole = directory.path() / "whole.safetensors";
     const std::filesystem::path local = directory.path() / "local";

@@ -10,7 +10,7 @@
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"
 #include "support/message_of.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io::test {
 namespace {
@@ -32,7 +32,7 @@ dtensor::StateDict make_full(const comm::Ranks& ranks, Cut cut, const BlockGrid&
 class FullState : public ::testing::TestWithParam<FullFormat> {
  protected:
   fs::path file() const { return directory_.path() / "state.bin"; }
-  TemporaryDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_P(FullState, AnyRanksAndCutsLoadWhatOthersSaved) {
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, FullState,
                          ::testing::Values(FullFormat::safetensors, FullFormat::hdf5));
 
 TEST(FullStateFile, TheSafetensorsReaderReadsIt) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path file = directory.path() / "model.safetensors";
   on_ranks(2, 2, [&](comm::MeshComms& comms) {
     dtensor::StateDict state = make_mixed_state({comms.world.get(), &comms.mesh}, {2});
@@ -179,7 +179,7 @@ TEST(FullStateFile, TheSafetensorsReaderReadsIt) {
 }
 
 TEST(FullStateFile, FilesOfAnotherKindAreRefused) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path file = directory.path() / "notes.txt";
   std::ofstream(file) << "some notes, long enough for a length and more";
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
@@ -215,7 +215,7 @@ class FileSizeLimit {
 };
 
 TEST(FullStateFile, ASaveWithoutRoomLeavesNothingBehind) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const FileSizeLimit limit(4096);
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
     dtensor::StateDict state = make_state({comms.world.get(), &comms.mesh}, Cut::even);

@@ -6,7 +6,7 @@
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// Saves that meet while one is in flight; the writer is slowed down so that they do.
 namespace sherd::io::test {
@@ -16,12 +16,12 @@ class InFlight : public ::testing::Test {
  protected:
   InFlight() { ::setenv("SHERD_TEST_WRITE_BYTES_PER_SECOND", "400000", 1); }
   ~InFlight() override { ::unsetenv("SHERD_TEST_WRITE_BYTES_PER_SECOND"); }
-  TemporaryDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_F(InFlight, WaitSkipAndFailAreTheSameOnAllRanks) {
   for (const Overlap when : {Overlap::wait, Overlap::skip, Overlap::fail}) {
-    const TemporaryDirectory directory;
+    const TempFolder directory;
     on_ranks(1, 3, [&](comm::MeshComms& comms) {
       const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       Checkpointer checkpointer(comms, {.directory = directory.path(), .overlap = when});

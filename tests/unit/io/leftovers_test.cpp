@@ -9,7 +9,7 @@
 
 #include "io/commit/folder.hpp"
 #include "io/commit/writer_mark.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 #include "sherd/base/host_name.hpp"
 
@@ -43,7 +43,7 @@ class Leftovers : public ::testing::Test {
   }
   std::vector<std::string> clean() { return clean_up(fs_, directory_.path()); }
 
-  test::TemporaryDirectory directory_{test::kMemory};
+  test::TempFolder directory_{test::kMemory};
   FileSystem fs_;
   std::string uuid_ = make_uuid();
 };

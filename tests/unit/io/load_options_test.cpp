@@ -10,7 +10,7 @@
 #include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// What a load lets pass, and what it reports.
 namespace sherd::io::test {
@@ -63,7 +63,7 @@ class LoadWith : public ::testing::Test {
     return "no ConfigError";
   }
 
-  TemporaryDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_F(LoadWith, NamesThatDifferAreRefusedOrReported) {
@@ -115,7 +115,7 @@ TEST_F(LoadWith, AStateThatHasNothingInCommonIsNeverLoaded) {
 }
 
 TEST_F(LoadWith, DtypesAreConvertedOnlyWhenAllowed) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   constexpr DType kFloats[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
     const comm::Ranks ranks{comms.world.get(), &comms.mesh};

@@ -5,7 +5,7 @@
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"
 #include "support/message_of.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io::test {
 namespace {
@@ -25,7 +25,7 @@ class LocalState : public ::testing::Test {
       save_local_state(comms, state, folder());
     });
   }
-  TemporaryDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_F(LocalState, TheSameRanksGetTheirPartsBack) {

@@ -6,7 +6,7 @@
 #include "io/commit/vote.hpp"
 #include "io/disk/positioned_reader.hpp"
 #include "sherd/base/error.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io {
 namespace {
@@ -107,7 +107,7 @@ TEST(Manifest, KeepsBlocksAndRefusesWrongOnes) {
 }
 
 TEST(Vote, IsFoundOnlyUnderItsUuid) {
-  const test::TemporaryDirectory directory;
+  const test::TempFolder directory;
   std::filesystem::create_directories(directory.path() / "votes");
   FileSystem fs;
   EXPECT_FALSE(find_vote(directory.path(), 0, "u"));
@@ -121,7 +121,7 @@ TEST(Vote, IsFoundOnlyUnderItsUuid) {
 }
 
 TEST(Vote, WaitingNamesTheFailedAndTheMissing) {
-  const test::TemporaryDirectory directory;
+  const test::TempFolder directory;
   std::filesystem::create_directories(directory.path() / "votes");
   FileSystem fs;
   cast_vote(fs, directory.path(), {1, "u", true, "", {}, {}, {}});

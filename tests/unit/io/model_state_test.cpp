@@ -4,7 +4,7 @@
 #include "sherd/io/full_state.hpp"
 #include "sherd/nn/layers.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// The engine's state_dict() in all forms: saved from one strategy, loaded into another.
 namespace sherd::io::test {
@@ -40,7 +40,7 @@ std::vector<float> whole(comm::MeshComms& comms, fsdp::ShardedModel& model) {
 
 TEST(ModelState, GoesThroughAllFormsAndBetweenStrategies) {
   using fsdp::ShardingStrategy;
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_ranks(2, 2, [&](comm::MeshComms& comms) {
     for (const StateDictType type :
          {StateDictType::full_state_dict, StateDictType::sharded_state_dict,

@@ -11,7 +11,7 @@
 #include "sherd/io/checkpointer.hpp"
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// What h5dump, h5ls and h5py, which know nothing of us, see in a checkpoint of 2 x 2 ranks.
 namespace sherd::io::test {
@@ -92,7 +92,7 @@ class SavedNumbers : public ::testing::TestWithParam<Layout> {
     return run("cd / && h5dump -y -w 0 -d " + dataset + " " + (folder() / "index.h5").string());
   }
 
-  TemporaryDirectory directory_;
+  TempFolder directory_;
 };
 
 class OutsideReaders : public SavedNumbers {

@@ -8,7 +8,7 @@
 #include "sherd/io/inspect.hpp"
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// Reading and verifying checkpoints of 2 x 2 ranks with blocks, in every layout.
 namespace sherd::io::test {
@@ -44,7 +44,7 @@ class ReaderLayouts : public ::testing::TestWithParam<Layout> {
     stream.put(byte);
   }
 
-  TemporaryDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_P(ReaderLayouts, ReadsAnyRangeOfBlocksAndFlatTensors) {
@@ -150,7 +150,7 @@ TEST_P(ReaderLayouts, AnIndexThatShowsSomethingElseIsFound) {
 }
 
 TEST(ReaderBlocks, DamageOfALargeBlockIsFoundToTheMiB) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
     dtensor::StateDict state;
     add_block_tensor(state, {comms.world.get(), &comms.mesh}, "field.large", {4, 3 << 17},

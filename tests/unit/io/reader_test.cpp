@@ -7,7 +7,7 @@
 #include "sherd/io/inspect.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io::test {
 namespace {
@@ -35,7 +35,7 @@ class Reader : public ::testing::Test {
     stream.put(byte);
   }
 
-  TemporaryDirectory directory_;
+  TempFolder directory_;
 };
 
 TEST_F(Reader, ReadsAnyRangeOfATensor) {

@@ -8,7 +8,7 @@
 #include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// A checkpoint of any mesh loads on any other, whatever the tensors' cuts.
 namespace sherd::io::test {
@@ -19,7 +19,7 @@ constexpr Mesh kReshardMeshes[] = {{1, 1}, {1, 3}, {2, 2}, {3, 1}, {1, 5}, {2, 3
 
 TEST(Reshard, EveryMeshLoadsWhatEveryOtherSaved) {
   for (const Mesh& from : kReshardMeshes) {
-    const TemporaryDirectory directory;
+    const TempFolder directory;
     on_ranks(from.first, from.second, [&](comm::MeshComms& comms) {
       const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = make_state(ranks, Cut::even);
@@ -70,7 +70,7 @@ TEST(Reshard, HybridLoadsOnOtherMeshesAndBack) {
   constexpr Mesh kHybrid[] = {{2, 2}, {3, 2}, {2, 1}, {1, 3}};
   std::uint64_t seed = 1;
   for (const Mesh& from : kHybrid) {
-    const TemporaryDirectory directory;
+    const TempFolder directory;
     save(directory.path(), from, Cut::hybrid, seed);
     for (const Mesh& to : {Mesh{1, 1}, Mesh{1, 3}, Mesh{2, 2}}) {
       for (const Cut cut : {Cut::even, Cut::hybrid, Cut::replicated}) {
@@ -84,7 +84,7 @@ TEST(Reshard, HybridLoadsOnOtherMeshesAndBack) {
 }
 
 TEST(Reshard, HybridStoresEachByteOnceSharedOutOverItsHolders) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   save(directory.path(), {2, 2}, Cut::hybrid, 7);
   const Manifest manifest = read_manifest(directory.path() / "step-00000007" / "COMMITTED.json");
   for (const TensorRecord& tensor : manifest.tensors) {
@@ -99,7 +99,7 @@ TEST(Reshard, HybridStoresEachByteOnceSharedOutOverItsHolders) {
 }
 
 TEST(Reshard, ADamagedReplicaIsFoundWhicheverRankReadsIt) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   save(directory.path(), {2, 2}, Cut::hybrid, 1);
   save(directory.path(), {2, 2}, Cut::hybrid, 2);
   const auto folder = directory.path() / "step-00000002";
@@ -116,7 +116,7 @@ TEST(Reshard, ADamagedReplicaIsFoundWhicheverRankReadsIt) {
 }
 
 TEST(Reshard, HybridRangesMustBeHeldEquallyOften) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_ranks(2, 2, [&](comm::MeshComms& comms) {
     const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state;

@@ -13,7 +13,7 @@
 #include "support/cut_tensors.hpp"
 #include "support/inproc_ranks.hpp"
 #include "support/sanitizer.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// What any number of ranks saved in any layout and cut, any number loads in any cut, bit for bit.
 namespace sherd::io::test {
@@ -67,7 +67,7 @@ class RoundTrip : public ::testing::TestWithParam<Layout> {};
 TEST_P(RoundTrip, AnyWorldAndCutLoadsWhatAnyOtherSaved) {
   std::size_t turn = 0;
   for (const Mesh& from : as_time_allows(kMeshes, 3)) {
-    const TemporaryDirectory directory(kMemory);
+    const TempFolder directory(kMemory);
     ++turn;
     on_ranks(from.first, from.second, [&](comm::MeshComms& comms) {
       const comm::Ranks ranks{comms.world.get(), &comms.mesh};
@@ -109,7 +109,7 @@ TEST(LargeTensors, AreReadInPartsWhateverTheCuts) {
       {AnyCut::even, AnyCut::even},       {AnyCut::grid, AnyCut::grid},
       {AnyCut::rows, AnyCut::replicated}, {AnyCut::replicated, AnyCut::hybrid}};
   for (const auto& [saved, loaded] : as_time_allows(kPairs, 2)) {
-    const TemporaryDirectory directory;
+    const TempFolder directory;
     on_ranks(2, 2, [&, cut = saved](comm::MeshComms& comms) {
       const comm::Ranks ranks{comms.world.get(), &comms.mesh};
       dtensor::StateDict state = large_state(ranks, cut);
@@ -142,7 +142,7 @@ void damage(const std::filesystem::path& folder, const std::string& key, std::si
 
 TEST(DamagedParts, AreFoundWhoeverReadsThemAndOnlyWhenAsked) {
   for (const AnyCut saved : {AnyCut::grid, AnyCut::even}) {
-    const TemporaryDirectory directory;
+    const TempFolder directory;
     const auto step = directory.path() / "step-00000001";
     on_ranks(2, 2, [&](comm::MeshComms& comms) {
       const comm::Ranks ranks{comms.world.get(), &comms.mesh};
@@ -178,7 +178,7 @@ std::uint64_t stored_bytes(const std::filesystem::path& folder) {
 }
 
 TEST(ReadOnce, EachByteIsReadOnceANodeWhoeverWantsIt) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   on_ranks(2, 2, [&](comm::MeshComms& comms) {
     const comm::Ranks ranks{comms.world.get(), &comms.mesh};
     dtensor::StateDict state = state_of_pairs(ranks, 0, [](AnyCut saved, AnyCut) { return saved; });

@@ -7,7 +7,7 @@
 #include "support/checkpoint_world.hpp"
 #include "support/inproc_ranks.hpp"
 #include "support/sanitizer.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// What a hundred saves leave behind in the process: nothing.
 namespace sherd::io::test {
@@ -41,7 +41,7 @@ Footprint measure() {
 }
 
 TEST(SteadyState, AHundredSavesLeaveMemoryDescriptorsAndThreadsAsTheyWere) {
-  const TemporaryDirectory directory{kMemory};
+  const TempFolder directory{kMemory};
   Footprint early;
   Footprint late;
   on_ranks(1, 2, [&](comm::MeshComms& comms) {

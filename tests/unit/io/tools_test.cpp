@@ -10,7 +10,7 @@
 #include "sherd/io/full_state.hpp"
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 /// What `sherd ckpt` is made of.
 namespace sherd::io::test {
@@ -39,7 +39,7 @@ fs::path save(const fs::path& directory, std::int64_t step, int nodes, int local
 }
 
 TEST(Survey, TellsFoldersApart) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path committed = save(directory.path(), 7, 1, 2, {});
   fs::create_directories(directory.path() / "step-00000008");
   fs::create_directories(directory.path() / "step-00000009");
@@ -68,7 +68,7 @@ TEST(Survey, TellsFoldersApart) {
 }
 
 TEST(Statistics, CountsWhatIsNotFinite) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path folder = save(directory.path(), 1, 1, 1, {}, [](dtensor::StateDict& state) {
     double* cube = state.tensors["field.cube"].local.data<double>();
     std::fill_n(cube, 105, 2.0);
@@ -91,7 +91,7 @@ TEST(Statistics, CountsWhatIsNotFinite) {
 }
 
 TEST(Compare, TheSameStateIsEqualHoweverItWasCut) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path first = save(directory.path(), 1, 2, 2, {2});
   const fs::path second = save(directory.path(), 2, 1, 3, {3, true}, {}, Layout::single_file);
   const CheckpointDifference found =
@@ -102,7 +102,7 @@ TEST(Compare, TheSameStateIsEqualHoweverItWasCut) {
 }
 
 TEST(Compare, NamesWhatDiffers) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path first = save(directory.path(), 1, 1, 1, {}, [](dtensor::StateDict& state) {
     state.tensors["field.cube"].local.fill_zero();
     state.tensors["model.flat"].local.fill_zero();
@@ -145,7 +145,7 @@ TEST(Compare, NamesWhatDiffers) {
 }
 
 TEST(Consolidate, WritesTheWholeStateInOneFile) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path file = directory.path() / "whole.h5";
   const CheckpointReader checkpoint(save(directory.path(), 5, 2, 2, {2}));
   std::uint64_t last = 0;
@@ -172,7 +172,7 @@ TEST(Consolidate, WritesTheWholeStateInOneFile) {
 }
 
 TEST(Consolidate, TensorsOfSeveralChunksAreWholeToo) {
-  const TemporaryDirectory directory;
+  const TempFolder directory;
   const fs::path file = directory.path() / "whole.h5";
   const auto state_of = [](comm::MeshComms& comms) {
     dtensor::StateDict state;

@@ -11,7 +11,7 @@
 #include "io/save/ring.hpp"
 #include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
-#include "support/temporary_directory.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sherd::io {
 namespace {
@@ -43,7 +43,7 @@ class Queues : public ::testing::Test {
   }
 
   static constexpr std::uint64_t kBytes = 300 * kPage;
-  test::TemporaryDirectory directory_;
+  test::TempFolder directory_;
   FileSystem fs_;
   StagingRing memory_;
   std::byte* data_ = nullptr;
