@@ -47,6 +47,7 @@
 #include "sherd/io/checkpointer.hpp"
 #include "sherd/io/compare.hpp"
 #include "sherd/io/consolidate.hpp"
+#include "sherd/io/folder_owner.hpp"
 #include "sherd/io/full_state.hpp"
 #include "sherd/io/inspect.hpp"
 #include "sherd/io/load_options.hpp"

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -125,6 +126,17 @@ void rename_path(FileSystem& fs, const std::filesystem::path& from,
   }
 }
 
+bool rename_to_new(FileSystem& fs, const std::filesystem::path& from,
+                   const std::filesystem::path& to) {
+  if (fs.rename_to_new(from, to) == 0) {
+    return true;
+  }
+  if (errno != EEXIST && errno != ENOTEMPTY) {
+    throw_errno(fmt::format("rename '{}' to", from.string()), to);
+  }
+  return false;
+}
+
 bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
                     const std::filesystem::path& b) {
   if (fs.exchange(a, b) == 0) {
@@ -138,6 +150,17 @@ bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
 
 void sync_directory(FileSystem& fs, const std::filesystem::path& directory) {
   sync_open_directory(open_directory(fs, directory));
+}
+
+bool is_there(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) {
+    return true;
+  }
+  if (errno != ENOENT) {
+    throw_errno("look at", path);
+  }
+  return false;
 }
 
 std::string read_text(const std::filesystem::path& path) {

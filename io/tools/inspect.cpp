@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "io/commit/committed.hpp"
 #include "io/commit/folder.hpp"
+#include "io/disk/file_ops.hpp"
 #include "io/format/checkpoint_files.hpp"
 #include "io/format/manifest.hpp"
 #include "io/layout/region.hpp"
@@ -40,14 +42,12 @@ std::vector<CheckpointInfo> list_checkpoints(const fs_std::path& directory) {
 }
 
 fs_std::path resolve_checkpoint(const fs_std::path& path) {
-  if (fs_std::exists(path / "COMMITTED.json")) {
+  if (is_there(path / "COMMITTED.json")) {
     return path;
   }
-  const std::vector<CheckpointInfo> found = scan(path);
-  for (auto info = found.rbegin(); info != found.rend(); ++info) {
-    if (info->committed) {
-      return info->path;
-    }
+  const Candidates found = choose_candidates(read_committed(path));
+  if (!found.tried.empty()) {
+    return found.tried.front().path;
   }
   throw IoError(
       fmt::format("'{}' is neither a committed checkpoint nor a directory of some", path.string()));

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include "io/commit/folder.hpp"
 #include "io/format/manifest.hpp"
 #include "io/tools/verify_bytes.hpp"
 #include "io/tools/verify_index.hpp"
@@ -22,6 +25,12 @@ VerifyReport verify_checkpoint(const std::filesystem::path& step_folder,
   VerifyReport report;
   try {
     const Manifest manifest = read_manifest(step_folder / "COMMITTED.json");
+    if (const auto step = parse_step_name(step_folder.filename().string());
+        step && *step != manifest.step) {
+      note(report, {{.file = "COMMITTED.json",
+                     .text = fmt::format("'{}' holds step {} (a copy, or renamed)",
+                                         step_folder.filename().string(), manifest.step)}});
+    }
     std::vector<bool> sound(manifest.files.size(), true);
     note(report, verify_bytes(step_folder, manifest, options, sound, report.bytes));
     if (sound.front()) {

@@ -27,6 +27,8 @@ enum class FolderState : std::uint8_t {
   committed,
   incomplete,  ///< named like a step, but without COMMITTED.json
   damaged,     ///< COMMITTED.json cannot be used
+  renamed,     ///< holds another step than its name says: a copy, or renamed
+  given_up,    ///< a later run went on from an earlier step
   in_flight,   ///< being saved, or interrupted
   set_aside    ///< found damaged by a load
 };
@@ -38,8 +40,9 @@ struct FolderInfo {
   FolderState state = FolderState::committed;
   bool pinned = false;  ///< holds a file PINNED: never deleted to make room
   std::uint64_t bytes = 0;
-  int ranks = 0;              ///< that wrote it; 0 when it does not say
-  std::int64_t modified = 0;  ///< when committed (or last changed), in seconds since 1970
+  std::int64_t stored_step = 0;  ///< by the manifest; `step` where there is none
+  int ranks = 0;                 ///< that wrote it; 0 when it does not say
+  std::int64_t modified = 0;     ///< when committed (or last changed), in seconds since 1970
 };
 
 /// Everything in a checkpoint directory that is or was to be a checkpoint: step folders by step,
