@@ -4,32 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <cstdint>
 
 #include "sherd/base/error.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::config {
 namespace {
 
-std::string read_text(const std::filesystem::path& file) {
-  std::error_code ignored;
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file, ignored)) {
-    const char* reason = in ? "it is a folder" : std::strerror(errno);
-    throw ConfigError(fmt::format(
-        "{}: cannot be read: {} (a run needs its configuration). Try: the path of a YAML file",
-        file.string(), reason));
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
+constexpr FilePurpose kPurpose{"a run needs its configuration", "the path of a YAML file"};
 
 YAML::Node parse(const std::filesystem::path& file) {
-  const std::string text = read_text(file);
+  const std::string text = read_small_file(file, kLargestFile, kPurpose);
   try {
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {
