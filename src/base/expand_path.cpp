@@ -12,9 +12,8 @@
 namespace sherd {
 namespace {
 
-[[noreturn]] void refuse(std::string_view text, const std::string& problem,
-                         const std::string& suggestion) {
-  throw ConfigError(fmt::format("'{}': {}. Try: {}", printable_name(text), problem, suggestion));
+[[noreturn]] void refuse(std::string_view text, const std::string& problem) {
+  throw ConfigError(fmt::format("'{}': {}", printable_name(text), problem));
 }
 
 bool in_name(char c, bool first) {
@@ -25,10 +24,8 @@ bool in_name(char c, bool first) {
 std::string variable(std::string_view text, std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   if (value == nullptr || *value == '\0') {
-    refuse(text,
-           fmt::format("the environment variable {} {} (the path would name another place)", name,
-                       value == nullptr ? "is not set" : "is empty"),
-           "the path written out");
+    refuse(text, fmt::format("the environment variable {} {}", name,
+                             value == nullptr ? "is not set" : "is empty"));
   }
   return value;
 }
@@ -62,7 +59,7 @@ std::string expand_variables(std::string_view text, std::string_view rest) {
     }
     const std::string_view name = reference(rest);
     if (name.empty()) {
-      refuse(text, "a $ that no variable's name follows", "$$ for a $ that is meant");
+      refuse(text, "a $ that no variable's name follows ($$ is a $)");
     }
     out += variable(text, name.starts_with("{") ? name.substr(1, name.size() - 2) : name);
     rest.remove_prefix(name.size());
@@ -77,8 +74,7 @@ std::filesystem::path expand_path(std::string_view text) {
     return expand_variables(text, text);
   }
   if (text.size() > 1 && text[1] != '/') {
-    refuse(text, "only ~ and ~/ are known, the folders of users by name are not",
-           "the path written out, or ./~ for a file of such a name");
+    refuse(text, "of ~ only the own home folder is known, ~ or ~/, not those of users by name");
   }
   return variable(text, "HOME") + expand_variables(text, text.substr(1));
 }

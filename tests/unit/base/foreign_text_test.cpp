@@ -93,7 +93,7 @@ TEST(ExpandPath, RefusesWhatWouldNameAnotherPlace) {
   const auto says = [](const char* path) { return refusal([&] { (void)expand_path(path); }); };
   EXPECT_THAT(says("$SHERD_TEST_NONE/a"), HasSubstr("SHERD_TEST_NONE is not set"));
   EXPECT_THAT(says("${SHERD_TEST_EMPTY}/a"), HasSubstr("SHERD_TEST_EMPTY is empty"));
-  EXPECT_THAT(says("~anna/ck"), HasSubstr("folders of users by name are not"));
+  EXPECT_THAT(says("~anna/ck"), HasSubstr("not those of users by name"));
   for (const char* path : {"a$", "$(date)", "${X", "${}", "$1"}) {
     EXPECT_THAT(says(path), HasSubstr("a $ that no variable's name follows")) << path;
   }
