@@ -9,15 +9,16 @@
 
 #include "cli/commands.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/io/inspect.hpp"
 
 namespace sherd::cli {
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void print(const std::string& text) { std::fputs(printable(text).c_str(), stdout); }
 
 void print(const nlohmann::json& json) {
-  // Names on disk need not be UTF-8.
-  print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  // Names on disk need not be UTF-8, nor what a terminal should be given.
+  print(json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::string human(double bytes) {

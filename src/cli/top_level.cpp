@@ -9,6 +9,7 @@
 
 #include "sherd/base/error.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/comm/backends.hpp"
 #include "sherd/comm/mpi_interop.hpp"
 
@@ -50,7 +51,7 @@ int bad_input(runtime::Runtime& runtime, comm::Communicator& world, const std::s
     runtime.abort(kBadInput);
   }
   if (runtime.rank() == 0) {
-    std::fprintf(stderr, "%s\n", message.c_str());
+    std::fprintf(stderr, "%s\n", printable(message).c_str());
   }
   return kBadInput;
 }
@@ -86,10 +87,10 @@ int run_alone(const std::function<int()>& body) {
   try {
     return body();
   } catch (const ConfigError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
     return kBadInput;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s\n", printable(error.what()).c_str());
     return kFailed;
   }
 }
