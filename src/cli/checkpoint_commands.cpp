@@ -35,6 +35,9 @@ std::filesystem::path step_folder(const std::string& path) {
     return io::resolve_checkpoint(path);
   } catch (const IoError& error) {
     throw ConfigError(error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw ConfigError(fmt::format("'{}' cannot be read: {}. Try: another path, or its permissions",
+                                  path, error.code().message()));
   }
 }
 

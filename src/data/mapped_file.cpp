@@ -57,7 +57,7 @@ void MappedFile::check_unchanged() const {
     return;
   }
   if (now.st_size < opened_.st_size) {
-    throw ConfigError(fmt::format(
+    throw IoError(fmt::format(
         "{}: has {} bytes, it had {} when the run began (it is training data). Try: the whole file "
         "again, then the same command; put new data in place with mv",
         path_.string(), now.st_size, opened_.st_size));

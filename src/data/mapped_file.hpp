@@ -25,7 +25,16 @@ class MappedFile {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
 
-  /// To be called after bytes were read. Throws ConfigError when the file has become shorter, since
+  /// Calls `body`, which reads bytes() and owns nothing. Throws ConfigError when the file has
+  /// become shorter meanwhile.
+  template <class Body>
+  void read(Body body) const {
+    if (guard_) {
+      guard_->read(body);
+    }
+  }
+
+  /// To be called after bytes were read. Throws IoError when the file has become shorter, since
   /// the rest of its last page then reads as zeros; warns once when it was written to. A file that
   /// was replaced by another of its name is none of this one's business.
   void check_unchanged() const;

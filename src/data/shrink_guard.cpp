@@ -4,17 +4,22 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csetjmp>
 #include <csignal>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "sherd/base/error.hpp"
 #include "sherd/base/printable.hpp"
 
 namespace sherd::data {
 
-constexpr int kExitCodeOfLostData = 2;  // bad input, as the program's other exit codes have it
+constexpr int kExitCodeOfLostData = 1;  // as for all errors of one rank
+
+/// Where this thread goes on when a page is gone; nullptr outside of read().
+thread_local sigjmp_buf* way_out = nullptr;
 
 /// A mapping as the handler sees it. Ranges are never freed, since the handler may walk them at any
 /// time; one without a guard has no bytes and is used again.
@@ -42,6 +47,9 @@ struct GuardedRanges {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     for (auto* range = ranges.first.load(); range != nullptr; range = range->next) {
       if (info->si_code > 0 && address - range->begin.load() < range->bytes.load()) {
+        if (way_out != nullptr) {
+          siglongjmp(*way_out, 1);
+        }
         [[maybe_unused]] const ssize_t written =
             ::write(STDERR_FILENO, range->line.data(), range->line.size());
         ::_exit(kExitCodeOfLostData);
@@ -96,6 +104,18 @@ ShrinkGuard::~ShrinkGuard() {
   const std::lock_guard lock(ranges.mutex);
   range_->bytes.store(0);
   ranges.unused.push_back(range_);
+}
+
+void ShrinkGuard::call(void (*body)(void*), void* argument) const {
+  sigjmp_buf here;
+  sigjmp_buf* const before = way_out;
+  if (sigsetjmp(here, 0) != 0) {
+    way_out = before;
+    throw IoError(range_->line.substr(0, range_->line.size() - 1));
+  }
+  way_out = &here;
+  body(argument);
+  way_out = before;
 }
 
 }  // namespace sherd::data

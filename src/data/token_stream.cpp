@@ -147,7 +147,8 @@ void TokenStream::copy(std::int64_t first, std::int64_t vocab_size,
     const auto count = std::min(out.size(), static_cast<std::size_t>(part->count - inside));
     const std::byte* from =
         part->file->bytes().data() + part->header_bytes + inside * part->token_bytes;
-    const std::size_t good = widen(part->token_bytes, from, vocab_size, out.first(count));
+    std::size_t good = 0;
+    part->file->read([&] { good = widen(part->token_bytes, from, vocab_size, out.first(count)); });
     part->file->check_unchanged();
     if (good < count) {
       throw ConfigError(fmt::format(

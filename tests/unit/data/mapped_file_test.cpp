@@ -35,7 +35,19 @@ TEST(MappedFile, OneThatShrinksUnderAReaderEndsTheProcessByName) {
     fs::resize_file(path, 100);
     (void)last_byte(file);
   };
-  EXPECT_EXIT(touch(), ExitedWithCode(2), "^[^\n]*/t\\.txt: can no longer be read[^\n]*\n$");
+  EXPECT_EXIT(touch(), ExitedWithCode(1), "^[^\n]*/t\\.txt: can no longer be read[^\n]*\n$");
+}
+
+TEST(MappedFile, OneThatShrinksUnderAGuardedReadIsAnError) {
+  const TempFolder folder;
+  const auto path = folder.write("t.txt", std::string(kBytes, 'a'));
+  const MappedFile file(path);
+  const auto read = [&] { file.read([&] { (void)last_byte(file); }); };
+  EXPECT_NO_THROW(read());
+  fs::resize_file(path, 100);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(message_of<IoError>(read), HasSubstr("t.txt: can no longer be read"));
+  }
 }
 
 TEST(MappedFile, OtherBusErrorsStayWhatTheyAre) {
@@ -54,7 +66,7 @@ TEST(MappedFile, AShorterFileIsNoticedWithinItsLastPage) {
   const MappedFile file(path);
   EXPECT_NO_THROW(file.check_unchanged());
   fs::resize_file(path, 99);
-  EXPECT_THAT(message_of<ConfigError>([&] { file.check_unchanged(); }),
+  EXPECT_THAT(message_of<IoError>([&] { file.check_unchanged(); }),
               HasSubstr("t.txt: has 99 bytes, it had 100 when the run began"));
 }
 
