@@ -9,6 +9,7 @@
 #include "io/disk/damaged.hpp"
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -66,8 +67,10 @@ std::optional<Vote> find_vote(const std::filesystem::path& step_folder, int rank
     return std::nullopt;
   }
   try {
-    Vote vote = vote_of(Json::parse(read_text(path)));
+    Vote vote = vote_of(parse_json<Json>(read_text(path), path.string()));
     return vote.uuid == uuid ? std::optional(std::move(vote)) : std::nullopt;
+  } catch (const ConfigError&) {
+    return std::nullopt;
   } catch (const Json::exception&) {
     throw DamagedError(fmt::format("'{}' is no vote: cut off or damaged", path.string()));
   }

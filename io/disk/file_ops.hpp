@@ -66,7 +66,11 @@ void sync_directory(FileSystem& fs, const std::filesystem::path& directory);
 /// (a mount, a permission, a disk error) throws IoError.
 [[nodiscard]] bool is_there(const std::filesystem::path& path);
 
-/// The whole file. Throws IoError.
+/// Throws DamagedError where a pipe, device or folder lies in the place of a file: opening one may
+/// never return.
+void refuse_other_kinds(const std::filesystem::path& path);
+
+/// The whole file. Throws IoError, DamagedError when it is no regular file.
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 
 }  // namespace sherd::io

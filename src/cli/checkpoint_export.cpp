@@ -30,9 +30,15 @@ int consolidate(const Request& request) {
   const std::filesystem::path folder = step_folder(request.checkpoint);
   const std::filesystem::path file = request.ckpt.output;
   const std::filesystem::path parent = file.parent_path().empty() ? "." : file.parent_path();
+  const auto there = std::filesystem::symlink_status(file).type();
   validate(
       std::filesystem::is_directory(parent) && !std::filesystem::is_directory(file),
       fmt::format("'{}' cannot be made: its folder does not exist, or it is one", file.string()));
+  validate(there == std::filesystem::file_type::not_found ||
+               there == std::filesystem::file_type::regular,
+           fmt::format("'{}' cannot be made: a link, pipe or device of this name is there. Try: "
+                       "another name",
+                       file.string()));
   if (request.ckpt.verify) {
     require_sound(folder);
   }

@@ -7,6 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "sherd/base/json.hpp"
+
 namespace sherd::data {
 namespace {
 
@@ -15,19 +17,23 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::size_t kBlocks = 64;
 
-std::string hash(std::span<const std::byte> bytes) {
+void add_to(XXH3_state_t* state, std::span<const std::byte> bytes) {
+  if (bytes.size() <= kBlock * kBlocks) {
+    XXH3_64bits_update(state, bytes.data(), bytes.size());
+    return;
+  }
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const std::size_t at = (bytes.size() - kBlock) / (kBlocks - 1) * i;
+    XXH3_64bits_update(state, bytes.data() + at, kBlock);
+  }
+  XXH3_64bits_update(state, bytes.data() + bytes.size() - kBlock, kBlock);
+}
+
+std::string hash(const MappedFile& file) {
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
   XXH3_64bits_reset(state.get());
-  if (bytes.size() <= kBlock * kBlocks) {
-    XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
-  } else {
-    for (std::size_t i = 0; i < kBlocks; ++i) {
-      const std::size_t at = (bytes.size() - kBlock) / (kBlocks - 1) * i;
-      XXH3_64bits_update(state.get(), bytes.data() + at, kBlock);
-    }
-    XXH3_64bits_update(state.get(), bytes.data() + bytes.size() - kBlock, kBlock);
-  }
+  file.read([&] { add_to(state.get(), file.bytes()); });
   return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
 }
 
@@ -61,7 +67,7 @@ std::string make_manifest(const TokenStream& stream, const config::DataConfig& c
   for (const TokenStream::Part& part : stream.parts()) {
     json["files"].push_back({{"path", part.file->path().string()},
                              {"bytes", part.file->bytes().size()},
-                             {"xxh3", hash(part.file->bytes())}});
+                             {"xxh3", hash(*part.file)}});
   }
   return json.dump();
 }
@@ -69,8 +75,8 @@ std::string make_manifest(const TokenStream& stream, const config::DataConfig& c
 std::vector<std::string> manifest_changes(const std::string& saved, const std::string& now) {
   std::vector<std::string> changes;
   try {
-    const Json before = Json::parse(saved);
-    const Json after = Json::parse(now);
+    const Json before = parse_json<Json>(saved, "saved");
+    const Json after = parse_json<Json>(now, "now");
     for (const char* key :
          {"kind", "sequence_length", "global_batch_size", "order", "shuffle_seed"}) {
       if (before.at(key) != after.at(key)) {
@@ -79,6 +85,8 @@ std::vector<std::string> manifest_changes(const std::string& saved, const std::s
       }
     }
     compare_files(before.at("files"), after.at("files"), changes);
+  } catch (const ConfigError&) {
+    changes.emplace_back("the checkpoint's description of its data cannot be read");
   } catch (const nlohmann::json::exception&) {
     changes.emplace_back("the checkpoint's description of its data cannot be read");
   }

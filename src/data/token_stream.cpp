@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <set>
 
+#include "data/text_folder.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 
@@ -64,35 +64,6 @@ TokenStream::Part open_token_file(const fs::path& path) {
   return {std::move(file), 0, 2, 0, static_cast<std::int64_t>(bytes.size() / 2)};
 }
 
-bool hidden(const fs::path& path) { return path.filename().string().rfind('.', 0) == 0; }
-
-void list_folder(const fs::path& folder, std::vector<fs::path>& files) {
-  std::vector<fs::path> found;
-  for (auto it = fs::recursive_directory_iterator(folder); it != fs::end(it); ++it) {
-    if (hidden(it->path())) {
-      if (it->is_directory()) {
-        it.disable_recursion_pending();
-      }
-    } else if (it->is_regular_file()) {
-      found.push_back(it->path());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  std::set<fs::path> seen;
-  const std::size_t before = files.size();
-  for (const fs::path& file : found) {
-    if (seen.insert(fs::canonical(file)).second) {
-      files.push_back(file);
-    }
-  }
-  if (files.size() == before) {
-    throw ConfigError(
-        fmt::format("{}: holds no files (it is training data). Try: a folder with "
-                    "text files",
-                    folder.string()));
-  }
-}
-
 /// Widens `count` tokens and returns the index of the first that is not below `limit`, or `count`.
 template <class T>
 std::size_t widen(const std::byte* from, std::int64_t limit, std::span<std::int32_t> out) {
@@ -146,7 +117,8 @@ TokenStream TokenStream::from_text(const std::vector<fs::path>& paths) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
     if (fs::is_directory(path)) {
-      list_folder(path, files);
+      const std::vector<fs::path> below = files_below(path);
+      files.insert(files.end(), below.begin(), below.end());
     } else {
       files.push_back(path);
     }
@@ -175,7 +147,9 @@ void TokenStream::copy(std::int64_t first, std::int64_t vocab_size,
     const auto count = std::min(out.size(), static_cast<std::size_t>(part->count - inside));
     const std::byte* from =
         part->file->bytes().data() + part->header_bytes + inside * part->token_bytes;
-    const std::size_t good = widen(part->token_bytes, from, vocab_size, out.first(count));
+    std::size_t good = 0;
+    part->file->read([&] { good = widen(part->token_bytes, from, vocab_size, out.first(count)); });
+    part->file->check_unchanged();
     if (good < count) {
       throw ConfigError(fmt::format(
           "{}: token {} is {}, but the model's vocabulary has {} (ids 0 to {}). Try: a vocab_size "
