@@ -8,6 +8,7 @@
 #include "io/disk/crash_point.hpp"
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -65,8 +66,10 @@ std::optional<Vote> find_vote(const std::filesystem::path& step_folder, int rank
     return std::nullopt;
   }
   try {
-    Vote vote = vote_of(Json::parse(read_text(path)));
+    Vote vote = vote_of(parse_json<Json>(read_text(path), path.string()));
     return vote.uuid == uuid ? std::optional(std::move(vote)) : std::nullopt;
+  } catch (const ConfigError&) {
+    return std::nullopt;
   } catch (const Json::exception&) {
     return std::nullopt;
   }

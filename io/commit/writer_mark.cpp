@@ -7,6 +7,7 @@
 
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -34,7 +35,7 @@ void write_mark(FileSystem& fs, const std::filesystem::path& folder, const std::
 std::optional<ProcessIdentity> read_mark(const std::filesystem::path& folder,
                                          const std::string& uuid) {
   try {
-    const Json json = Json::parse(read_text(mark_path(folder)));
+    const Json json = parse_json<Json>(read_text(mark_path(folder)), "writer.json");
     if (json.at("uuid").get<std::string>() != uuid) {
       return std::nullopt;
     }
@@ -42,6 +43,8 @@ std::optional<ProcessIdentity> read_mark(const std::filesystem::path& folder,
                            json.at("pid").get<std::int64_t>(),
                            json.at("started").get<std::int64_t>()};
   } catch (const IoError&) {
+    return std::nullopt;
+  } catch (const ConfigError&) {
     return std::nullopt;
   } catch (const Json::exception&) {
     return std::nullopt;

@@ -6,10 +6,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
+#include "io/disk/damaged.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::io {
 namespace {
@@ -140,16 +141,25 @@ void sync_directory(FileSystem& fs, const std::filesystem::path& directory) {
   sync_open_directory(open_directory(fs, directory));
 }
 
+void refuse_other_kinds(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status found = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) {
+    throw DamagedError(fmt::format("'{}' is no regular file", path.string()));
+  }
+}
+
 std::string read_text(const std::filesystem::path& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff bytes = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  std::string text(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, '\0');
-  if (bytes < 0 || !file.seekg(0) || !file.read(text.data(), bytes)) {
-    errno = errno == 0 ? EIO : errno;
+  constexpr std::uint64_t kLargest = std::uint64_t{4} << 30;
+  try {
+    return read_small_file(path, kLargest, {"", ""});
+  } catch (const UnreadableFile& error) {
+    if (error.error_number() == 0) {  // no file of sherd's at all
+      throw DamagedError(error.what());
+    }
+    errno = error.error_number();
     throw_errno("read", path);
   }
-  return text;
 }
 
 }  // namespace sherd::io

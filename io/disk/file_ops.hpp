@@ -58,7 +58,11 @@ void rename_path(FileSystem& fs, const std::filesystem::path& from,
 /// Makes the names in a directory durable.
 void sync_directory(FileSystem& fs, const std::filesystem::path& directory);
 
-/// The whole file. Throws IoError.
+/// Throws DamagedError where a pipe, device or folder lies in the place of a file: opening one may
+/// never return.
+void refuse_other_kinds(const std::filesystem::path& path);
+
+/// The whole file. Throws IoError, DamagedError when it is no regular file.
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 
 }  // namespace sherd::io

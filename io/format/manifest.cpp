@@ -9,8 +9,10 @@
 #include "io/disk/file_ops.hpp"
 #include "io/disk/positioned_reader.hpp"
 #include "io/format/format_version.hpp"
+#include "io/format/manifest_numbers.hpp"
 #include "io/format/rank_timing.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -195,6 +197,7 @@ Manifest manifest_of(Json json) {
   if (digest(json) != expected) {
     throw DamagedError("its own crc32c does not match");
   }
+  refuse_impossible_numbers(json);
   Manifest manifest;
   manifest.step = json.at("step").get<std::int64_t>();
   manifest.world_size = json.at("world_size").get<int>();
@@ -239,7 +242,7 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& wher
     throw DamagedError(message("it is cut off or not JSON of this format"));
   }
   try {
-    return manifest_of(Json::parse(text));
+    return manifest_of(parse_json<Json>(text, where.string()));
   } catch (const Json::exception&) {
     throw DamagedError(message("it is cut off or not JSON of this format"));
   } catch (const DamagedError& error) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "io/disk/file_ops.hpp"
 #include "io/hdf5/check.hpp"
 #include "io/hdf5/types.hpp"
 
@@ -110,6 +111,7 @@ herr_t collect_dataset(hid_t group, const char* name, const H5L_info_t*, void* d
 }  // namespace
 
 Hdf5File open_file(const std::filesystem::path& path) {
+  refuse_other_kinds(path);
   return Hdf5File(id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen", path.string()));
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "sherd/base/json.hpp"
+
 namespace sherd::data {
 namespace {
 
@@ -93,8 +95,8 @@ std::string make_manifest(const TokenStream& stream, const config::DataConfig& c
 std::vector<std::string> manifest_changes(const std::string& saved, const std::string& now) {
   std::vector<std::string> changes;
   try {
-    const Json before = Json::parse(saved);
-    const Json after = Json::parse(now);
+    const Json before = parse_json<Json>(saved, "saved");
+    const Json after = parse_json<Json>(now, "now");
     for (const char* key :
          {"kind", "sequence_length", "global_batch_size", "order", "shuffle_seed"}) {
       if (before.at(key) != after.at(key)) {
@@ -104,6 +106,8 @@ std::vector<std::string> manifest_changes(const std::string& saved, const std::s
     }
     compare_formats(before, after, changes);
     compare_files(before.at("files"), after.at("files"), changes);
+  } catch (const ConfigError&) {
+    changes.emplace_back("the checkpoint's description of its data cannot be read");
   } catch (const nlohmann::json::exception&) {
     changes.emplace_back("the checkpoint's description of its data cannot be read");
   }

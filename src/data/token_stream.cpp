@@ -3,46 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
+#include "data/text_folder.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::data {
-namespace {
 
 namespace fs = std::filesystem;
-
-bool hidden(const fs::path& path) { return path.filename().string().rfind('.', 0) == 0; }
-
-void list_folder(const fs::path& folder, std::vector<fs::path>& files) {
-  std::vector<fs::path> found;
-  for (auto it = fs::recursive_directory_iterator(folder); it != fs::end(it); ++it) {
-    if (hidden(it->path())) {
-      if (it->is_directory()) {
-        it.disable_recursion_pending();
-      }
-    } else if (it->is_regular_file()) {
-      found.push_back(it->path());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  std::set<fs::path> seen;
-  const std::size_t before = files.size();
-  for (const fs::path& file : found) {
-    if (seen.insert(fs::canonical(file)).second) {
-      files.push_back(file);
-    }
-  }
-  if (files.size() == before) {
-    throw ConfigError(
-        fmt::format("{}: holds no files (it is training data). Try: a folder with "
-                    "text files",
-                    folder.string()));
-  }
-}
-
-}  // namespace
 
 void TokenStream::add(Part part) {
   part.first = size();
@@ -64,7 +32,8 @@ TokenStream TokenStream::from_text(const std::vector<fs::path>& paths) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
     if (fs::is_directory(path)) {
-      list_folder(path, files);
+      const std::vector<fs::path> below = files_below(path);
+      files.insert(files.end(), below.begin(), below.end());
     } else {
       files.push_back(path);
     }
@@ -96,6 +65,7 @@ void TokenStream::copy(std::int64_t first, std::int64_t vocab_size,
     const std::byte* from = part->file->bytes().data() + at;
     const std::size_t good =
         widen_ids(from, part->format, static_cast<std::uint64_t>(vocab_size), out.first(count));
+    part->file->check_unchanged();
     if (good < count) {
       const std::size_t further = good * static_cast<std::size_t>(part->format.bytes);
       throw ConfigError(fmt::format(

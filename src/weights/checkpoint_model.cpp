@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 #include "sherd/weights/generate.hpp"
 
 namespace sherd::weights {
@@ -20,7 +21,7 @@ nlohmann::json config_of(const io::CheckpointReader& checkpoint) {
   if (std::find(keys.begin(), keys.end(), "config") == keys.end()) {
     return {};
   }
-  return nlohmann::json::parse(checkpoint.common("config"), nullptr, false);
+  return parse_json_or_null<nlohmann::json>(checkpoint.common("config"));
 }
 
 }  // namespace

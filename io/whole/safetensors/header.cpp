@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::io {
 namespace {
@@ -27,6 +29,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 8> kNames{{
     {"U16", DType::u16},
     {"U8", DType::u8},
 }};
+
+constexpr FilePurpose kPurpose{"it holds weights", "the path of a safetensors file"};
 
 /// One tensor's place, relative to the end of the header.
 struct Place {
@@ -80,16 +84,10 @@ class HeaderParser {
   }
 
   std::string read_text() {
-    std::error_code error;
-    const std::uint64_t size = std::filesystem::file_size(file_, error);
-    std::ifstream in(file_, std::ios::binary);
-    if (error || !in) {
-      throw ConfigError(fmt::format("{}: cannot be read ({}). Try: check the path", file_.string(),
-                                    error ? error.message() : "it does not open"));
-    }
+    const RegularFile in(file_, kPurpose);
+    const std::uint64_t size = in.size();
     std::array<unsigned char, 8> prefix{};
-    in.read(reinterpret_cast<char*>(prefix.data()), 8);
-    if (!in) {
+    if (in.read(0, std::as_writable_bytes(std::span(prefix))) < 8) {
       fail(fmt::format("only {} bytes long (8 hold the length of the header)", size));
     }
     std::uint64_t length = 0;
@@ -108,9 +106,8 @@ class HeaderParser {
     }
     body_bytes_ = size - 8 - length;
     std::string text(length, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(length));
-    if (!in) {
-      fail("the header cannot be read");
+    if (in.read(8, std::as_writable_bytes(std::span(text))) < length) {
+      fail("the header cannot be read (the file is being written)");
     }
     return text;
   }
@@ -129,11 +126,7 @@ class HeaderParser {
       }
       return true;
     };
-    try {
-      return Json::parse(text, watch_names);
-    } catch (const Json::exception& error) {
-      fail(fmt::format("the header is not JSON ({})", error.what()));
-    }
+    return sherd::parse_json<Json>(text, file_.string() + ": the header", watch_names);
   }
 
   void check_metadata(const Json& value) const {
@@ -146,7 +139,7 @@ class HeaderParser {
   [[nodiscard]] std::uint64_t whole(const std::string& name, const Json& value,
                                     const char* what) const {
     if (!value.is_number_unsigned()) {
-      fail(name, fmt::format("{} {} is not a whole number >= 0", what, value.dump()));
+      fail(name, fmt::format("{} {} is not a whole number >= 0", what, quoted_json(value)));
     }
     return value.get<std::uint64_t>();
   }
@@ -168,7 +161,7 @@ class HeaderParser {
     }
     fail(name, fmt::format("dtype {} is not supported (this version reads F64, F32, F16, BF16, "
                            "I64, I32, U16, U8)",
-                           value.dump()));
+                           quoted_json(value)));
   }
 
   /// Fills the shape; returns the bytes it needs.
@@ -185,7 +178,8 @@ class HeaderParser {
       empty = empty || extent == 0;
       if (extent > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
           __builtin_mul_overflow(bytes, extent == 0 ? 1 : extent, &bytes)) {
-        fail(name, fmt::format("shape {} has more bytes than 64 bits can count", value.dump()));
+        fail(name,
+             fmt::format("shape {} has more bytes than 64 bits can count", quoted_json(value)));
       }
       extents.push_back(static_cast<std::int64_t>(extent));
     }
@@ -209,8 +203,8 @@ class HeaderParser {
     place.begin = whole(name, offsets[0], "offset");
     place.end = whole(name, offsets[1], "offset");
     if (place.begin > place.end || place.end - place.begin != bytes) {
-      fail(name, fmt::format("offsets {} do not hold the {} bytes of shape {}", offsets.dump(),
-                             bytes, place.entry.shape.to_string()));
+      fail(name, fmt::format("offsets {} do not hold the {} bytes of shape {}",
+                             quoted_json(offsets), bytes, place.entry.shape.to_string()));
     }
     if (place.end > body_bytes_) {
       fail(name, fmt::format("ends at byte {} of the data, but the file has only {} (it is cut "

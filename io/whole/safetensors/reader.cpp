@@ -1,18 +1,15 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "io/whole/safetensors/header.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
-#include "sherd/base/unique_handle.hpp"
+#include "sherd/base/json.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::io {
 namespace {
@@ -21,35 +18,22 @@ constexpr std::int64_t kChunkElements = std::int64_t{1} << 20;
 constexpr const char* kSingle = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-struct FdTraits {
-  using Raw = int;
-  static Raw null() noexcept { return -1; }
-  static void close(Raw fd) noexcept { ::close(fd); }
-};
+constexpr std::uint64_t kLargestIndex = std::uint64_t{64} << 20;
+constexpr FilePurpose kPurpose{"it holds the model's weights", "a folder of a downloaded model"};
 
-void read_exactly(int fd, const std::filesystem::path& file, std::byte* out, std::size_t bytes,
-                  std::uint64_t offset) {
-  while (bytes > 0) {
-    const ssize_t got = ::pread(fd, out, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      throw IoError(fmt::format("{}: cannot read {} bytes at {} ({})", file.string(), bytes, offset,
-                                got < 0 ? std::strerror(errno) : "the file has become shorter"));
-    }
-    out += got;
-    bytes -= static_cast<std::size_t>(got);
-    offset += static_cast<std::uint64_t>(got);
+void read_exactly(const RegularFile& file, std::span<std::byte> out, std::uint64_t offset) {
+  if (const std::size_t got = file.read(offset, out); got < out.size()) {
+    throw IoError(fmt::format("{}: ends at byte {}, {} bytes early (it has become shorter)",
+                              file.path().string(), offset + got, out.size() - got));
   }
 }
 
 /// Tensor name -> file name, from model.safetensors.index.json.
 std::map<std::string, std::string> read_index(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
+  const std::string text = read_small_file(file, kLargestIndex, kPurpose);
   std::map<std::string, std::string> result;
   try {
-    const auto json = nlohmann::json::parse(in);
+    const auto json = parse_json<nlohmann::json>(text, file.string());
     result = json.at("weight_map").get<std::map<std::string, std::string>>();
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(
@@ -132,23 +116,19 @@ void SafetensorsReader::read(const std::string& name, std::int64_t first, const 
   if (count == 0) {
     return;
   }
-  const UniqueHandle<FdTraits> fd(::open(entry.file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) {
-    throw IoError(
-        fmt::format("{}: cannot be opened ({})", entry.file.string(), std::strerror(errno)));
-  }
+  const RegularFile file(entry.file, kPurpose);
   const std::size_t width = size_of(entry.dtype);
   const auto offset_of = [&](std::int64_t element) {
     return entry.file_offset + static_cast<std::uint64_t>(first + element) * width;
   };
   if (entry.dtype == out.dtype()) {
-    read_exactly(fd.get(), entry.file, out.raw(), out.nbytes(), offset_of(0));
+    read_exactly(file, {out.raw(), out.nbytes()}, offset_of(0));
     return;
   }
   const Tensor chunk = Tensor::empty({std::min(count, kChunkElements)}, entry.dtype);
   for (std::int64_t done = 0; done < count; done += chunk.numel()) {
     const Tensor part = chunk.slice(0, std::min(chunk.numel(), count - done));
-    read_exactly(fd.get(), entry.file, part.raw(), part.nbytes(), offset_of(done));
+    read_exactly(file, {part.raw(), part.nbytes()}, offset_of(done));
     convert(part, out.slice(done, part.numel()));
   }
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::models {
 namespace {
@@ -16,11 +17,7 @@ using Json = nlohmann::ordered_json;
 class Reader {
  public:
   Reader(const std::string& text, std::string where) : where_(std::move(where)) {
-    try {
-      json_ = Json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
-      throw ConfigError(fmt::format("{}: not readable as JSON: {}", where_, error.what()));
-    }
+    json_ = parse_json<Json>(text, where_);
     if (!json_.is_object()) {
       throw ConfigError(fmt::format("{}: does not hold a JSON object", where_));
     }
@@ -44,7 +41,7 @@ class Reader {
       return;
     }
     if (!value->is_number_integer()) {
-      fail(key, value->dump() + " is not a whole number");
+      fail(key, quoted_json(*value) + " is not a whole number");
     }
     out = value->get<std::int64_t>();
   }
@@ -55,7 +52,7 @@ class Reader {
       return;
     }
     if (!value->is_number()) {
-      fail(key, value->dump() + " is not a number");
+      fail(key, quoted_json(*value) + " is not a number");
     }
     out = value->get<double>();
   }
@@ -64,7 +61,7 @@ class Reader {
   void flag(const char* key, bool& out) const {
     if (const Json* value = find(key)) {
       if (!value->is_boolean()) {
-        fail(key, value->dump() + " is not true or false");
+        fail(key, quoted_json(*value) + " is not true or false");
       }
       out = value->get<bool>();
     }
@@ -73,8 +70,8 @@ class Reader {
   void must_be(const char* key, const std::string& wanted) const {
     const Json* value = find(key);
     if (value != nullptr && (!value->is_string() || value->get<std::string>() != wanted)) {
-      fail(key,
-           fmt::format("{} is not supported (this version knows \"{}\")", value->dump(), wanted));
+      fail(key, fmt::format("{} is not supported (this version knows \"{}\")", quoted_json(*value),
+                            wanted));
     }
   }
 
@@ -96,7 +93,7 @@ void check_architecture(const Reader& reader) {
   reader.must_be("hidden_act", "silu");
   if (const Json* list = reader.find("architectures")) {
     if (!list->is_array() || list->size() != 1 || (*list)[0] != "LlamaForCausalLM") {
-      reader.fail("architectures", list->dump() +
+      reader.fail("architectures", quoted_json(*list) +
                                        " is not supported (this version knows "
                                        "[\"LlamaForCausalLM\"])");
     }
@@ -120,7 +117,7 @@ void read_rope(const Reader& reader, LlamaConfig& config) {
         reader.fail(std::string(key) + "." + type_key,
                     fmt::format("{} is not supported (positions would be rotated wrongly; this "
                                 "version knows \"default\")",
-                                type->dump()));
+                                quoted_json(*type)));
       }
     }
     reader.real(*rope, "rope_theta", config.rope_theta);

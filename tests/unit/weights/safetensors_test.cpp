@@ -104,8 +104,8 @@ TEST_F(Safetensors, MalformedHeadersAreRefused) {
   const std::vector<std::tuple<std::string, std::size_t, std::string>> cases = {
       {"", 0, "does not begin with '{'"},
       {" {}", 0, "does not begin with '{'"},
-      {"{", 0, "the header is not JSON"},
-      {"{\"a\": nan}", 0, "the header is not JSON"},
+      {"{", 0, "the header: not readable as JSON"},
+      {"{\"a\": nan}", 0, "the header: not readable as JSON"},
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
        2, "tensor 'a': given twice"},
       {R"({"a":5})", 0, "not described by a JSON object"},
