@@ -131,6 +131,11 @@ void notice_ineffective(const CheckContext& c) {
   if (f.device == "cpu" && f.offload_optimizer_state) {
     c.notice("fsdp_config.offload_optimizer_state", "on device cpu there is nothing to offload");
   }
+  for (const char* key : {"data.token_bytes", "data.token_byte_order"}) {
+    if (!c.config.data.text.empty() && c.given(key)) {
+      c.notice(key, "no effect with text: a byte is a token");
+    }
+  }
   const bool adamw = o.name == OptimizerConfig::Name::adamw;
   for (const char* key : {"optimizer.betas", "optimizer.epsilon"}) {
     if (!adamw && c.given(key)) {
