@@ -21,6 +21,8 @@ const char* hint(int code) {
     case ENOSPC:
     case EDQUOT:
       return ". Try: freeing space, a smaller keep_last, or another checkpoint directory";
+    case EFBIG:
+      return ". Try: a larger limit of file sizes (ulimit -f)";
     case EACCES:
     case EPERM:
     case EROFS:

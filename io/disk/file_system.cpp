@@ -7,6 +7,8 @@
 
 #include <cstdio>
 
+#include "io/disk/write_signals.hpp"
+
 namespace sherd::io {
 
 int FileSystem::open(const std::filesystem::path& path, int flags) {
@@ -18,16 +20,19 @@ int FileSystem::open(const std::filesystem::path& path, int flags) {
 int FileSystem::close(int fd) noexcept { return ::close(fd); }
 
 ssize_t FileSystem::pwrite(int fd, const std::byte* data, std::size_t bytes, std::uint64_t offset) {
+  const WriteSignals held;
   return ::pwrite(fd, data, bytes, static_cast<off_t>(offset));
 }
 
 int FileSystem::allocate(int fd, std::uint64_t bytes) {
+  const WriteSignals held;
   // Not posix_fallocate: where the file system lacks it, the C library writes zeros block by block,
   // over what other ranks may have written already.
   return ::fallocate(fd, 0, 0, static_cast<off_t>(bytes));
 }
 
 int FileSystem::resize(int fd, std::uint64_t bytes) {
+  const WriteSignals held;
   return ::ftruncate(fd, static_cast<off_t>(bytes));
 }
 

@@ -8,6 +8,7 @@
 #include "io/disk/background_priority.hpp"
 #include "io/disk/crash_point.hpp"
 #include "io/disk/file_ops.hpp"
+#include "io/disk/write_signals.hpp"
 #include "io/format/meta_fields.hpp"
 #include "io/format/structure_file.hpp"
 #include "io/save/pipeline.hpp"
@@ -46,6 +47,7 @@ SaveJob::SaveJob(Settings settings, std::shared_ptr<const SavePlan> plan, StageS
 }
 
 void SaveJob::run() noexcept {
+  const WriteSignals held;  // of what io_uring writes for this thread
   try {
     take_background_priority();
     ring_.reset();

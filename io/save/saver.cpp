@@ -215,7 +215,7 @@ void Saver::renew_plan(const dtensor::StateDict& state) {
   signature_.clear();
   const std::uint64_t share = staging_share();
   const std::uint64_t chunk = std::clamp(share / 4 / kPage * kPage, kSmallestChunk, kLargestChunk);
-  plan_ = make_save_plan(ranks_, {options_.directory, options_.layout, chunk}, state);
+  plan_ = make_save_plan(ranks_, {options_.layout, chunk}, state);
   // Two chunks at least: one is copied while the other is written.
   const std::uint64_t most = std::max(share, 2 * (chunk + kPage));
   all_or_none(ranks_,

@@ -109,6 +109,8 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   out << text;
   out.close();
   if (!out) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
     throw IoError(fmt::format("{}: cannot be written", temporary.string()));
   }
   std::filesystem::rename(temporary, file);

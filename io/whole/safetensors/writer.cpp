@@ -5,6 +5,7 @@
 #include <span>
 
 #include "io/disk/file_ops.hpp"
+#include "io/disk/scratch_file.hpp"
 #include "io/whole/safetensors/header.hpp"
 
 namespace sherd::io {
@@ -41,6 +42,7 @@ void write_safetensors(const std::filesystem::path& file,
   const auto fs = posix_file_system();
   auto temporary = file;
   temporary += ".tmp";
+  const ScratchFile guard(temporary);  // renamed away when all is well
   {
     const File out(*fs, temporary, O_WRONLY | O_CREAT | O_TRUNC);
     out.write_at(std::as_bytes(std::span(header.data(), header.size())), 0);
