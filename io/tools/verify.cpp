@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "io/commit/folder.hpp"
+#include "io/disk/file_ops.hpp"
 #include "io/format/manifest.hpp"
 #include "io/tools/verify_bytes.hpp"
 #include "io/tools/verify_index.hpp"
@@ -15,6 +16,15 @@ void note(VerifyReport& report, std::vector<VerifyProblem> problems) {
     report.ok = false;
     report.problems.push_back(problem.text);
     report.details.push_back(std::move(problem));
+  }
+}
+
+/// The whole folder goes out of sight first, by one rename.
+bool was_removed(const std::filesystem::path& folder) {
+  try {
+    return !is_there(folder);
+  } catch (const IoError&) {
+    return false;
   }
 }
 
@@ -38,6 +48,12 @@ VerifyReport verify_checkpoint(const std::filesystem::path& step_folder,
     }
   } catch (const IoError& error) {
     note(report, {{.file = "COMMITTED.json", .text = error.what()}});
+  }
+  if (!report.ok && was_removed(step_folder)) {
+    const std::uint64_t bytes = report.bytes;
+    report = VerifyReport{};
+    report.removed = true;
+    report.bytes = bytes;
   }
   return report;
 }

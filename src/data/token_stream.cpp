@@ -65,7 +65,8 @@ void TokenStream::copy(std::int64_t first, std::int64_t vocab_size,
     const std::byte* from = part->file->bytes().data() + at;
     std::size_t good = 0;
     part->file->read([&] {
-      good = widen_ids(from, part->format, static_cast<std::uint64_t>(vocab_size), out.first(count));
+      good =
+          widen_ids(from, part->format, static_cast<std::uint64_t>(vocab_size), out.first(count));
     });
     part->file->check_unchanged();
     if (good < count) {

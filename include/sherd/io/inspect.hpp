@@ -97,15 +97,22 @@ struct RankTimes {
   std::uint64_t bytes = 0;
 };
 
+struct ReaderOptions {
+  /// Compare what is read with its digests, so that nothing damaged is passed on.
+  bool verify = true;
+};
+
 /// One committed checkpoint, opened for reading.
 class CheckpointReader {
  public:
-  explicit CheckpointReader(const std::filesystem::path& step_folder);
+  explicit CheckpointReader(const std::filesystem::path& step_folder,
+                            const ReaderOptions& options = {});
   ~CheckpointReader();
   CheckpointReader(const CheckpointReader&) = delete;
   CheckpointReader& operator=(const CheckpointReader&) = delete;
 
   [[nodiscard]] const std::filesystem::path& folder() const;
+  [[nodiscard]] bool verifies() const;
   [[nodiscard]] std::int64_t step() const;
   [[nodiscard]] int world_size() const;
   [[nodiscard]] const std::string& uuid() const;
@@ -119,8 +126,9 @@ class CheckpointReader {
   [[nodiscard]] std::vector<std::string> common_keys() const;
   /// Text saved under StateDict::common; throws IoError when absent.
   [[nodiscard]] std::string common(const std::string& key) const;
-  /// Elements [first, first+out.numel()) of a tensor into `out` (1-D, the stored dtype). Digests
-  /// are not looked at.
+  /// Elements [first, first+out.numel()) of a tensor into `out` (1-D, the stored dtype). Throws
+  /// IoError when they do not match their digests (the first read of a stored range goes through
+  /// all of it), or when the checkpoint was removed meanwhile: a running save keeps the last few.
   void read(const std::string& key, std::int64_t first, const Tensor& out) const;
 
  private:
@@ -140,6 +148,9 @@ struct VerifyProblem {
 
 struct VerifyReport {
   bool ok = true;
+  /// The folder went while it was read: a running save keeps the last few. Then there are no
+  /// problems, and nothing is said about the rest.
+  bool removed = false;
   std::uint64_t bytes = 0;             ///< read and compared
   std::vector<std::string> problems;   ///< one line each: file, tensor, what is wrong
   std::vector<VerifyProblem> details;  ///< the same, in parts

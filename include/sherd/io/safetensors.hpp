@@ -47,9 +47,10 @@ struct SafetensorsSource {
   DType dtype = DType::f32;
   std::function<void(std::int64_t first, const Tensor& out)> fill;
 };
-/// Writes `file` (temporary name, fsync, rename) with __metadata__ {"format": "pt"}; never holds
-/// more than 64 MiB. Local. Throws IoError.
+/// Writes `file` (temporary name, fsync, rename) with __metadata__ {"format": "pt"} and what
+/// `metadata` adds; never holds more than 64 MiB. Local. Throws IoError.
 void write_safetensors(const std::filesystem::path& file,
-                       const std::vector<SafetensorsSource>& tensors);
+                       const std::vector<SafetensorsSource>& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace sherd::io
