@@ -93,6 +93,9 @@ struct CheckpointConfig {
   Staging staging = Staging::lazy;
   std::int64_t staging_bytes_per_node = io::kDefaultStagingBytes;
   Resume resume = Resume::automatic;
+  /// Another run's step folder or checkpoint directory, read where there is nothing of this run's
+  /// to resume from; empty: none.
+  std::filesystem::path load_from;
   io::Overlap overlap = io::Overlap::wait;
   bool verify_after_save = false;
   OnFailure on_failure = OnFailure::warn;  ///< of a save that is not the last
