@@ -7,6 +7,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/top_level.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/comm/agree.hpp"
@@ -74,10 +75,7 @@ int main_in_runtime(int argc, char** argv, const ParsedCommandLine& parsed) {
   });
 }
 
-}  // namespace
-
-int run_program(int argc, char** argv) {
-  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+int run_parsed(int argc, char** argv, const ParsedCommandLine& parsed) {
   if (!parsed.request && (parsed.exit_code == 0 || !launched_with_others())) {
     std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
     return parsed.exit_code;
@@ -93,6 +91,21 @@ int run_program(int argc, char** argv) {
     stop.emplace();
   }
   return main_in_runtime(argc, argv, parsed);
+}
+
+/// What a training prints is a view of it: a run that did its steps and saved has not failed.
+bool prints_a_view(const ParsedCommandLine& parsed) {
+  return parsed.request && parsed.request->command == Command::train && !parsed.request->dry_run;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  prepare_streams();
+  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+  const int code = run_parsed(argc, argv, parsed);
+  const int checked = check_output(code);
+  return prints_a_view(parsed) ? code : checked;
 }
 
 }  // namespace sherd::cli

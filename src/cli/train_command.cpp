@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/system_info.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/comm/agree.hpp"
 #include "sherd/config/train_config.hpp"
 #include "sherd/runtime/findings.hpp"
@@ -41,7 +42,7 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
     }
     const std::string planned = plan::plan_text(topology, config);
     if (runtime.rank() == 0) {
-      std::fputs(planned.c_str(), stdout);
+      std::fputs(printable(planned).c_str(), stdout);
     }
     return 0;
   }

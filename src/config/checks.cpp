@@ -131,6 +131,11 @@ void notice_ineffective(const CheckContext& c) {
   if (f.device == "cpu" && f.offload_optimizer_state) {
     c.notice("fsdp_config.offload_optimizer_state", "on device cpu there is nothing to offload");
   }
+  for (const char* key : {"data.token_bytes", "data.token_byte_order"}) {
+    if (!c.config.data.text.empty() && c.given(key)) {
+      c.notice(key, "no effect with text: a byte is a token");
+    }
+  }
   const bool adamw = o.name == OptimizerConfig::Name::adamw;
   for (const char* key : {"optimizer.betas", "optimizer.epsilon"}) {
     if (!adamw && c.given(key)) {
@@ -173,10 +178,34 @@ void check_files(const CheckContext& c) {
   }
   for (const auto& [key, list] : {std::pair{"data.tokens", &d.tokens}, {"data.text", &d.text}}) {
     for (const auto& file : *list) {
-      if (std::error_code ignored; !std::filesystem::exists(file, ignored)) {
-        c.problem(key, fmt::format("{} does not exist", file.string()),
+      std::error_code reason;
+      if (!std::filesystem::exists(file, reason)) {
+        c.problem(key,
+                  reason ? fmt::format("{} cannot be read: {}", file.string(), reason.message())
+                         : fmt::format("{} does not exist", file.string()),
                   "relative paths start at the working directory", "an existing path");
       }
+    }
+  }
+}
+
+/// Before a run writes into them; a plan may be made where they cannot be reached.
+void check_folders(const CheckContext& c) {
+  if (!c.launch) {
+    return;
+  }
+  for (const auto& [key, folder] :
+       {std::pair{"fsdp_config.checkpoint_dir", &c.config.fsdp_config.checkpoint_dir},
+        {"logging.directory", &c.config.logging.directory}}) {
+    std::error_code reason;
+    const auto kind = std::filesystem::status(*folder, reason).type();
+    if (kind == std::filesystem::file_type::none) {
+      c.problem(key, fmt::format("{} cannot be used: {}", folder->string(), reason.message()),
+                "the run writes there", "another folder");
+    } else if (kind != std::filesystem::file_type::directory &&
+               kind != std::filesystem::file_type::not_found) {
+      c.problem(key, folder->string() + " is not a folder", "the run writes there",
+                "another folder");
     }
   }
 }
@@ -258,6 +287,7 @@ void CheckContext::notice(const std::string& path, const std::string& text) cons
 void check_config(const CheckContext& context) {
   check_model(context);
   check_files(context);
+  check_folders(context);
   check_data_fits_model(context);
   check_optimizer(context);
   check_launch(context);

@@ -4,39 +4,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <cstdint>
+#include <iterator>
 
+#include "config/merge.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::config {
 namespace {
 
-std::string read_text(const std::filesystem::path& file) {
-  std::error_code ignored;
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file, ignored)) {
-    const char* reason = in ? "it is a folder" : std::strerror(errno);
-    throw ConfigError(fmt::format(
-        "{}: cannot be read: {} (a run needs its configuration). Try: the path of a YAML file",
-        file.string(), reason));
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
+constexpr FilePurpose kPurpose{"a run needs its configuration", "the path of a YAML file"};
+
+/// The one document of a text that says something. Throws YAML::Exception; `second` is called with
+/// the place of another, which would be dropped without a word.
+template <class Second>
+YAML::Node only_document(const std::string& text, const Second& second) {
+  std::list<YAML::Node> found;
+  for (const YAML::Node& document : YAML::LoadAll(text)) {
+    if (!document.IsNull()) {
+      found.push_back(document);
+    }
   }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+  if (found.size() > 1) {
+    second(std::next(found.begin())->Mark().line + 1);
+  }
+  return found.empty() ? YAML::Node() : found.front();
+}
+
+/// yaml-cpp's word for nesting beyond its limit says nothing.
+std::string reason_of(const YAML::Exception& error) {
+  return error.msg == YAML::ErrorMsg::BAD_FILE ? "it is nested too deep" : error.msg;
 }
 
 YAML::Node parse(const std::filesystem::path& file) {
-  const std::string text = read_text(file);
+  const std::string text = read_small_file(file, kLargestFile, kPurpose);
   try {
-    return YAML::Load(text);
+    return only_document(text, [&](int line) {
+      throw ConfigError(
+          fmt::format("{}:{}: a second YAML document begins here (a run reads one, so its keys "
+                      "would have no effect). Try: without the --- before it, or a file of its own",
+                      file.string(), line));
+    });
   } catch (const YAML::Exception& error) {
     throw ConfigError(
         fmt::format("{}:{}: not readable as YAML: {}. Try: check the indentation and "
                     "the brackets near this line",
-                    file.string(), error.mark.line + 1, error.msg));
+                    file.string(), error.mark.line + 1, reason_of(error)));
   }
 }
 
@@ -67,25 +82,22 @@ class Walker {
   }
 
   void walk_map(const YAML::Node& map, const std::string& prefix) {
-    std::map<std::string, int> seen;
-    for (const auto& pair : map) {
-      if (!pair.first.IsScalar()) {
-        problems_.add(at(pair.first), prefix, "a key is not a plain word", "", "key: value");
-        continue;
-      }
-      const std::string name = pair.first.Scalar();
-      const std::string path = prefix.empty() ? name : prefix + "." + name;
-      const Origin origin = at(pair.first);
-      if (const auto [first, fresh] = seen.emplace(name, origin.line); !fresh) {
-        problems_.add(origin, path, fmt::format("given twice, first in line {}", first->second),
-                      "only one of them could count", "keep one");
-        continue;
-      }
-      visit(path, prefix.empty(), pair.second, origin);
+    const auto report = [&](const YAML::Node& node, const std::string& key,
+                            const std::string& problem, const std::string& why,
+                            const std::string& suggestion) {
+      const std::string path = prefix.empty() || key.empty() ? prefix + key : prefix + "." + key;
+      problems_.add(at(node), path, problem, why, suggestion);
+    };
+    for (const MapEntry& entry : merged_entries(map, report)) {
+      visit(prefix.empty() ? entry.name : prefix + "." + entry.name, prefix.empty(), entry.value,
+            at(entry.key));
     }
   }
 
   void visit(const std::string& path, bool top, const YAML::Node& value, const Origin& origin) {
+    if (top && path.starts_with("x-")) {  // there for others to merge
+      return;
+    }
     const bool section =
         top && std::find(sections_.begin(), sections_.end(), path) != sections_.end();
     if (!section) {
@@ -123,11 +135,17 @@ void read_override(const std::string& text, ConfigEntries& entries, Problems& pr
   }
   const std::string path = text.substr(0, equals);
   YAML::Node value;
+  bool one = true;
   try {
-    value = YAML::Load(text.substr(equals + 1));
+    value.reset(only_document(text.substr(equals + 1), [&](int) { one = false; }));
   } catch (const YAML::Exception& error) {
-    problems.add(origin, path, "the value is not readable as YAML: " + error.msg, "",
+    problems.add(origin, path, "the value is not readable as YAML: " + reason_of(error), "",
                  "quote the argument for the shell");
+    return;
+  }
+  if (!one) {
+    problems.add(origin, path, "the value holds a second YAML document", "only one could count",
+                 "key=value for each");
     return;
   }
   entries.remove_if([&](const ConfigEntry& entry) { return entry.path == path; });

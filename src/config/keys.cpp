@@ -48,6 +48,17 @@ void add_data(Keys& k) {
                        SHERD_FIELD(data.tokens), PathNames{}));
   k.push_back(make_key({"data.text", kFree, "text files or folders, read as bytes", "[book.txt]"},
                        SHERD_FIELD(data.text), PathNames{}));
+  k.push_back(make_key({"data.token_bytes", kNoted,
+                        "bytes of an id in token files without a header: 2, 4 or 8; default: 2, "
+                        "for vocabularies up to 65536",
+                        "4"},
+                       SHERD_FIELD(data.token_bytes), Choice<int>{{{"2", 2}, {"4", 4}, {"8", 8}}}));
+  using ByteOrder = DataConfig::ByteOrder;
+  k.push_back(
+      make_key({"data.token_byte_order", kNoted,
+                "of ids in token files without a header: little or big", "big"},
+               SHERD_FIELD(data.token_byte_order),
+               Choice<ByteOrder>{{{"little", ByteOrder::little}, {"big", ByteOrder::big}}}));
   k.push_back(make_key({"data.sequence_length", kRefused, "tokens a sequence", "256"},
                        SHERD_FIELD(data.sequence_length), Whole{1, kMaxSize}));
   k.push_back(make_key({"data.order", kNoted, "in which sequences are read", "sequential"},

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "sherd/base/check.hpp"
@@ -16,6 +16,7 @@
 #include "sherd/io/inspect.hpp"
 #include "sherd/weights/hf_weights.hpp"
 #include "train/data_facts.hpp"
+#include "train/line_file.hpp"
 #include "train/run.hpp"
 
 namespace sherd::train {
@@ -86,12 +87,16 @@ void TrainingRun::write_config() {
     const auto file = config_.logging.directory / "config.yaml";
     std::error_code error;
     std::filesystem::create_directories(config_.logging.directory, error);
-    std::ofstream out(file);
-    out << config_.resolved_yaml;
-    out.close();
-    validate(!out.fail(), fmt::format("{} cannot be written (the run's log goes there). Try: "
-                                      "another logging.directory",
-                                      file.string()));
+    const int problem = replace_text(file, config_.resolved_yaml);
+    if (problem == 0) {
+      return;
+    }
+    const std::string text = fmt::format(
+        "{} cannot be written: {} (the run's log goes there). "
+        "Try: another logging.directory",
+        file.string(), std::strerror(problem));
+    validate(may_pass(problem), text);
+    log::warning(text);
   });
   for (const std::string& notice : config_.notices) {
     log::info(notice);

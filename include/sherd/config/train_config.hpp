@@ -25,8 +25,12 @@ struct ModelConfig {
 
 struct DataConfig {
   enum class Order : std::uint8_t { sequential, shuffled };
+  enum class ByteOrder : std::uint8_t { little, big };
   std::vector<std::filesystem::path> tokens;  ///< token files; exactly one of tokens, text is set
   std::vector<std::filesystem::path> text;    ///< files or folders, read as bytes
+  int token_bytes = 0;  ///< of an id in files without a header: 2, 4 or 8; 0: nobody says, 2 if
+                        ///< that holds the vocabulary
+  ByteOrder token_byte_order = ByteOrder::little;  ///< in files without a header
   std::int64_t sequence_length = 256;
   Order order = Order::sequential;
   bool allow_change = false;  ///< resume although the data files are not those of the checkpoint
