@@ -250,10 +250,15 @@ void add_rest(Keys& k) {
                SHERD_FIELD(checkpoint.staging_bytes_per_node), Whole{1, kMax}));
   using Resume = CheckpointConfig::Resume;
   k.push_back(make_key(
-      {"checkpoint.resume", kFree, "whether to go on from the newest checkpoint", "auto"},
+      {"checkpoint.resume", kFree,
+       "whether to go on from the newest checkpoint: auto, must (end without one), never, or older "
+       "(take an older one where the newest cannot be read)",
+       "auto"},
       SHERD_FIELD(checkpoint.resume),
-      Choice<Resume>{
-          {{"auto", Resume::automatic}, {"never", Resume::never}, {"must", Resume::must}}}));
+      Choice<Resume>{{{"auto", Resume::automatic},
+                      {"never", Resume::never},
+                      {"must", Resume::must},
+                      {"older", Resume::older}}}));
   k.push_back(make_key({"checkpoint.load_from", kFree,
                         "another run's checkpoint to start from, a step folder or its directory; "
                         "only read",

@@ -83,7 +83,7 @@ struct FsdpConfig {
 };
 
 struct CheckpointConfig {
-  enum class Resume : std::uint8_t { automatic, never, must };
+  enum class Resume : std::uint8_t { automatic, never, must, older };
   enum class OnFailure : std::uint8_t { warn, stop };
   enum class Staging : std::uint8_t { lazy, eager };
   int keep_last = 3;
