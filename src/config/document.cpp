@@ -9,6 +9,7 @@
 
 #include "config/merge.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/base/regular_file.hpp"
 
 namespace sherd::config {
@@ -33,6 +34,21 @@ YAML::Node only_document(const std::string& text, const Second& second) {
   return found.empty() ? YAML::Node() : found.front();
 }
 
+/// What is wrong with a text before it is parsed: yaml-cpp takes some control characters for the
+/// end of a text that never ends.
+std::string problem_of_text(std::string_view text) {
+  if (!is_utf8(text)) {
+    return "it is not text in UTF-8";
+  }
+  const auto odd = std::find_if(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+  });
+  return odd == text.end() ? std::string()
+                           : fmt::format("it holds the control character 0x{:02x}",
+                                         static_cast<unsigned char>(*odd));
+}
+
 /// yaml-cpp's word for nesting beyond its limit says nothing.
 std::string reason_of(const YAML::Exception& error) {
   return error.msg == YAML::ErrorMsg::BAD_FILE ? "it is nested too deep" : error.msg;
@@ -40,6 +56,10 @@ std::string reason_of(const YAML::Exception& error) {
 
 YAML::Node parse(const std::filesystem::path& file) {
   const std::string text = read_small_file(file, kLargestFile, kPurpose);
+  if (const std::string problem = problem_of_text(text); !problem.empty()) {
+    throw ConfigError(fmt::format("{}: not readable as YAML: {}. Try: a text editor's file",
+                                  file.string(), problem));
+  }
   try {
     return only_document(text, [&](int line) {
       throw ConfigError(
@@ -134,6 +154,10 @@ void read_override(const std::string& text, ConfigEntries& entries, Problems& pr
     return;
   }
   const std::string path = text.substr(0, equals);
+  if (const std::string problem = problem_of_text(text); !problem.empty()) {
+    problems.add(origin, path, problem, "", "key=value as text");
+    return;
+  }
   YAML::Node value;
   bool one = true;
   try {
