@@ -7,6 +7,7 @@
 #include "fuzz/fuzz_target.hpp"
 #include "io/disk/crc32c.hpp"
 #include "io/format/manifest.hpp"
+#include "sherd/base/json.hpp"
 
 namespace {
 
@@ -42,7 +43,7 @@ sherd::io::Manifest sample(bool in_blocks) {
 
 /// The same text with the digest that belongs to it; as it is when it is no JSON.
 std::string signed_again(std::string_view text) {
-  auto json = nlohmann::json::parse(text, nullptr, false);
+  auto json = sherd::parse_json_or_null<nlohmann::json>(text);
   if (!json.is_object()) {
     return std::string(text);
   }

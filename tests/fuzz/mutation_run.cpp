@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMutants = 20000;
+constexpr int kMutants = SHERD_FUZZ_MUTANTS;
 constexpr auto kLongest = std::chrono::seconds(5);  // of one input, on a busy machine
 
 std::string current;  // for the report of a crash
@@ -51,17 +51,23 @@ std::string content_of(const char* path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// An input that makes a reader take all memory must end this program, not the machine.
-void limit_memory() {
+/// An input that makes a reader take all memory must end this program, not the machine; one that
+/// makes it recurse must do so on a small stack.
+void set_limits() {
+#ifdef SHERD_FUZZ_LIMITS
   constexpr rlim_t kMost = rlim_t{3} << 30;
   const rlimit limit{kMost, kMost};
   (void)::setrlimit(RLIMIT_AS, &limit);
+  constexpr rlim_t kStack = rlim_t{1} << 20;
+  const rlimit stack{kStack, kStack};
+  (void)::setrlimit(RLIMIT_STACK, &stack);
+#endif
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  limit_memory();
+  set_limits();
   for (int i = 1; i < argc; ++i) {
     run_one(content_of(argv[i]));
   }

@@ -32,9 +32,24 @@ constexpr std::array<std::string_view, 20> kNumbers = {"0",
 constexpr std::array<std::uint64_t, 8> kWords = {
     0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 255};
 
-constexpr std::size_t kLongest = std::size_t{1} << 17;
+constexpr std::size_t kLongest = std::size_t{1} << 16;
+
+struct Nesting {
+  std::string_view open;
+  std::string_view close;
+};
+constexpr std::array<Nesting, 5> kNestings = {
+    {{"[", "]"}, {"{\"a\":", "}"}, {"{a: ", "}"}, {"- ", ""}, {"<<: *a ", ""}}};
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The next place from `at` on that is a digit, or is none.
+std::size_t digit_from(const std::string& text, std::size_t at, bool wanted) {
+  while (at < text.size() && digit(text[at]) != wanted) {
+    ++at;
+  }
+  return at;
+}
 
 }  // namespace
 
@@ -95,14 +110,8 @@ void Mutator::change_word(std::string& text) {
 }
 
 void Mutator::replace_number(std::string& text) {
-  std::size_t at = below(text.size());
-  while (at < text.size() && !digit(text[at])) {
-    ++at;
-  }
-  std::size_t end = at;
-  while (end < text.size() && digit(text[end])) {
-    ++end;
-  }
+  const std::size_t at = digit_from(text, below(text.size()), true);
+  const std::size_t end = digit_from(text, at, false);
   text.replace(at, end - at, kNumbers[below(kNumbers.size())]);
 }
 
@@ -123,13 +132,25 @@ void Mutator::move_stretch(std::string& text) {
 }
 
 void Mutator::nest(std::string& text) {
-  constexpr std::array<std::string_view, 6> kOpen = {"[", "{\"a\":", "{a: ", "- ", "(", "<<: *a "};
-  const std::string_view open = kOpen[below(kOpen.size())];
+  const Nesting& nesting = kNestings[below(kNestings.size())];
   std::string all;
-  for (std::size_t depth = std::size_t{1} << below(12); depth > 0; --depth) {
-    all += open;
+  const std::size_t depth = std::size_t{1} << below(15);
+  for (std::size_t i = 0; i < depth; ++i) {
+    all += nesting.open;
   }
-  text.insert(below(text.size() + 1), all);
+  if (below(4) != 0) {  // else it is left open
+    all += "1";
+    for (std::size_t i = 0; i < depth; ++i) {
+      all += nesting.close;
+    }
+  }
+  std::size_t at = below(text.size() + 1);
+  std::size_t end = at;
+  if (below(4) != 0) {  // in the place of a number, where it is still well formed
+    at = digit_from(text, at, true);
+    end = digit_from(text, at, false);
+  }
+  text.replace(at, end - at, all);
 }
 
 }  // namespace sherd::fuzz

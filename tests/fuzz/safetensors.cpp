@@ -28,8 +28,10 @@ std::vector<std::string> fuzz_seeds() {
           file_of("{}", 0)};
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const sherd::fuzz::MemoryFile file(sherd::fuzz::text_of(data, size));
+namespace {
+
+void read_file(std::string_view content) {
+  const sherd::fuzz::MemoryFile file(content);
   sherd::fuzz::read_or_refuse([&] {
     const sherd::io::SafetensorsReader reader(file.path());
     for (const auto& [name, entry] : reader.entries()) {
@@ -39,5 +41,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   });
   sherd::fuzz::read_or_refuse([&] { (void)sherd::io::read_safetensors_metadata(file.path()); });
+}
+
+}  // namespace
+
+/// Reads the bytes as they are, then with a length before them that fits: few changes leave one.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = sherd::fuzz::text_of(data, size);
+  read_file(text);
+  if (const auto begin = text.find('{'), end = text.rfind('}');
+      begin != text.npos && end != text.npos && begin < end) {
+    const std::size_t body = text.size() - end - 1;
+    read_file(file_of(std::string(text.substr(begin, end + 1 - begin)), body));
+  }
   return 0;
 }
