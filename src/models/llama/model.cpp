@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "models/llama/block.hpp"
+#include "models/llama/rope_scaling.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/nn/layers.hpp"
@@ -103,6 +104,7 @@ void LlamaConfig::check() const {
            "model.rms_norm_eps must be positive (it keeps the norm of a zero "
            "row finite). Try: 1e-5");
   validate(rope_theta > 0.0, "model.rope_theta must be positive. Try: 10000");
+  check_rope_scaling(rope_scaling);
   validate(initializer_range >= 0.0,
            "model.initializer_range is a standard deviation and cannot be negative. Try: 0.02");
 }
@@ -121,7 +123,8 @@ Llama::Llama(const LlamaConfig& config, std::optional<autograd::Recompute> activ
     : config_(config) {
   config_.check();
   const double stddev = config_.initializer_range;
-  auto rope = std::make_shared<RopeCache>(config_.resolved_head_dim(), config_.rope_theta);
+  auto rope = std::make_shared<RopeCache>(
+      scaled_frequencies(config_.resolved_head_dim(), config_.rope_theta, config_.rope_scaling));
   auto embedding = std::make_shared<nn::Embedding>(config_.vocab_size, config_.hidden_size, stddev);
   embed_tokens_ = register_module("embed_tokens", embedding);
   layers_ = register_module("layers", std::make_shared<nn::ModuleList>());
