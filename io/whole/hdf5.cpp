@@ -63,7 +63,7 @@ class Builder {
     for (const std::string& path : hdf5::dataset_paths(source.get(), "/meta")) {
       const Hdf5Dataset dataset = hdf5::open_dataset(source.get(), path);
       if (const auto text = hdf5::read_text(dataset)) {
-        write_text_at(path, *text, hdf5::text_bytes(dataset));
+        write_text_at(path, *text, std::max(text->size() + 1, hdf5::text_bytes(dataset)));
       } else if (const auto number = hdf5::read_number(dataset)) {
         groups_.make_parents(path);
         hdf5::write_number(hdf5::create_contiguous(file_, path, types_.get(DType::i64), {}),
