@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/disk/crash_point.hpp"
+#include "io/disk/damaged.hpp"
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/json.hpp"
@@ -58,11 +59,11 @@ void cast_vote(FileSystem& fs, const std::filesystem::path& step_folder, const V
 
 std::optional<Vote> find_vote(const std::filesystem::path& step_folder, int rank,
                               const std::string& uuid) {
-  if (std::filesystem::exists(mute_vote_path(step_folder, rank))) {
+  if (is_there(mute_vote_path(step_folder, rank))) {
     return Vote{rank, uuid, false, "could not write at all", {}, {}, {}};
   }
   const std::filesystem::path path = vote_path(step_folder, rank);
-  if (!std::filesystem::exists(path)) {
+  if (!is_there(path)) {
     return std::nullopt;
   }
   try {
@@ -71,7 +72,7 @@ std::optional<Vote> find_vote(const std::filesystem::path& step_folder, int rank
   } catch (const ConfigError&) {
     return std::nullopt;
   } catch (const Json::exception&) {
-    return std::nullopt;
+    throw DamagedError(fmt::format("'{}' is no vote: cut off or damaged", path.string()));
   }
 }
 

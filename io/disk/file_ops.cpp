@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -20,6 +21,8 @@ const char* hint(int code) {
     case ENOSPC:
     case EDQUOT:
       return ". Try: freeing space, a smaller keep_last, or another checkpoint directory";
+    case EFBIG:
+      return ". Try: a larger limit of file sizes (ulimit -f)";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -126,6 +129,17 @@ void rename_path(FileSystem& fs, const std::filesystem::path& from,
   }
 }
 
+bool rename_to_new(FileSystem& fs, const std::filesystem::path& from,
+                   const std::filesystem::path& to) {
+  if (fs.rename_to_new(from, to) == 0) {
+    return true;
+  }
+  if (errno != EEXIST && errno != ENOTEMPTY) {
+    throw_errno(fmt::format("rename '{}' to", from.string()), to);
+  }
+  return false;
+}
+
 bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
                     const std::filesystem::path& b) {
   if (fs.exchange(a, b) == 0) {
@@ -139,6 +153,17 @@ bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
 
 void sync_directory(FileSystem& fs, const std::filesystem::path& directory) {
   sync_open_directory(open_directory(fs, directory));
+}
+
+bool is_there(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) {
+    return true;
+  }
+  if (errno != ENOENT) {
+    throw_errno("look at", path);
+  }
+  return false;
 }
 
 void refuse_other_kinds(const std::filesystem::path& path) {

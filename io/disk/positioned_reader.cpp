@@ -91,6 +91,10 @@ std::span<std::byte> PositionedReader::read_direct(std::uint64_t offset, std::si
   return {buffer.data() + before, bytes};
 }
 
+void PositionedReader::forget_cached() const noexcept {
+  ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
 std::uint64_t PositionedReader::bytes() const {
   struct stat info {};
   if (::fstat(fd_.get(), &info) != 0) {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <span>
 
-#include "io/disk/scratch_file.hpp"
 #include "io/format/link_path.hpp"
 #include "io/hdf5/types.hpp"
 #include "io/hdf5/write_api.hpp"
@@ -158,9 +157,8 @@ TextCapacities capacities_for(const std::map<std::string, std::string>& texts) {
 }
 
 IndexTemplate build_index_template(const StateLayout& layout, const ShardFiles& files,
-                                   const TextCapacities& capacities,
-                                   const std::filesystem::path& scratch) {
-  const ScratchFile guard(scratch);
+                                   const TextCapacities& capacities) {
+  hdf5::MemoryImage image;
   IndexTemplate result;
   std::vector<PlacedDataset> datasets;
   const std::size_t room =
@@ -168,14 +166,14 @@ IndexTemplate build_index_template(const StateLayout& layout, const ShardFiles& 
   {
     const hdf5::Section section;
     Hdf5File file = hdf5::create_file(
-        scratch, room, files.pages_apart() ? hdf5::Pages::apart : hdf5::Pages::shared);
+        image, room, files.pages_apart() ? hdf5::Pages::apart : hdf5::Pages::shared);
     {
       IndexBuilder builder(layout, files, file.get());
       datasets = fill(builder, layout, files, capacities, result);
     }
-    hdf5::close_file(std::move(file), scratch);
+    hdf5::close_file(std::move(file));
   }
-  result.content = template_of(scratch, std::move(datasets), extents_of(result));
+  result.content = template_of(image, std::move(datasets), extents_of(result));
   return result;
 }
 

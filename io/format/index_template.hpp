@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,9 +30,8 @@ struct IndexTemplate {
   std::vector<MetaField> texts;  ///< StateDict::common
 };
 
-/// Builds it at `scratch` with HDF5, reads it back, removes it. Throws IoError.
+/// Lets HDF5 build it, in memory. Throws IoError.
 [[nodiscard]] IndexTemplate build_index_template(const StateLayout& layout, const ShardFiles& files,
-                                                 const TextCapacities& capacities,
-                                                 const std::filesystem::path& scratch);
+                                                 const TextCapacities& capacities);
 
 }  // namespace sherd::io

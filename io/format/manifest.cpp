@@ -202,6 +202,7 @@ Manifest manifest_of(Json json) {
   manifest.step = json.at("step").get<std::int64_t>();
   manifest.world_size = json.at("world_size").get<int>();
   manifest.uuid = json.at("uuid").get<std::string>();
+  manifest.lineage = read_lineage(json);
   manifest.host = json.at("host").get<std::string>();
   manifest.pid = json.at("pid").get<std::int64_t>();
   manifest.started = json.at("started").get<std::int64_t>();
@@ -230,6 +231,7 @@ std::string to_json(const Manifest& manifest) {
                {"common", list_of(manifest.texts)},
                {"meta", list_of(manifest.own)},
                {"timing", json_of(manifest.timing)}};
+  write_lineage(manifest.lineage, json);
   json[kDigestKey] = digest(json);
   return json.dump(1) + "\n";
 }
@@ -255,7 +257,7 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& wher
 }
 
 Manifest read_manifest(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) {
+  if (!is_there(file)) {
     throw DamagedError(fmt::format("file '{}' is missing", file.string()));
   }
   return parse_manifest(read_text(file), file);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "io/disk/scratch_file.hpp"
 #include "io/format/format_version.hpp"
 #include "io/format/link_path.hpp"
 #include "io/hdf5/types.hpp"
@@ -131,7 +130,7 @@ std::vector<PlacedDataset> create_shard_datasets(const StateLayout& layout,
   return builder.take();
 }
 
-ShardTemplate template_of(const std::filesystem::path& file, std::vector<PlacedDataset> datasets,
+ShardTemplate template_of(const hdf5::MemoryImage& image, std::vector<PlacedDataset> datasets,
                           const std::vector<Extent>& fields) {
   ShardTemplate result;
   result.datasets = std::move(datasets);
@@ -139,27 +138,26 @@ ShardTemplate template_of(const std::filesystem::path& file, std::vector<PlacedD
   for (const PlacedDataset& dataset : result.datasets) {
     extents.push_back(dataset.extent);
   }
-  result.file = read_template(file, std::move(extents));
+  result.file = read_template(image, std::move(extents));
   mark_joined(result);
   return result;
 }
 
-ShardTemplate build_shard_template(const StateLayout& layout, std::span<const int> ranks,
-                                   const std::filesystem::path& scratch) {
-  const ScratchFile guard(scratch);
+ShardTemplate build_shard_template(const StateLayout& layout, std::span<const int> ranks) {
+  hdf5::MemoryImage image;
   std::vector<PlacedDataset> datasets;
   {
     const hdf5::Section section;
     Hdf5File file =
-        hdf5::create_file(scratch, metadata_bytes(layout, ranks.size()), hdf5::Pages::shared);
+        hdf5::create_file(image, metadata_bytes(layout, ranks.size()), hdf5::Pages::shared);
     describe_file(file.get(), layout.world_size);
     {
       hdf5::CommittedTypes types(file.get());
       datasets = create_shard_datasets(layout, ranks, file.get(), types);
     }
-    hdf5::close_file(std::move(file), scratch);
+    hdf5::close_file(std::move(file));
   }
-  return template_of(scratch, std::move(datasets), {});
+  return template_of(image, std::move(datasets), {});
 }
 
 }  // namespace sherd::io

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -33,15 +32,14 @@ void describe_file(hid_t file, int world_size);
                                                                hid_t file,
                                                                hdf5::CommittedTypes& types);
 
-/// Reads a closed file back as a template. `fields` are extents of it that change from save to save
+/// A closed file as a template. `fields` are extents of it that change from save to save
 /// and belong to no rank.
-[[nodiscard]] ShardTemplate template_of(const std::filesystem::path& file,
+[[nodiscard]] ShardTemplate template_of(const hdf5::MemoryImage& image,
                                         std::vector<PlacedDataset> datasets,
                                         const std::vector<Extent>& fields);
 
-/// Builds the file of `ranks` at `scratch` with HDF5, reads it back, removes it. Throws IoError.
+/// Lets HDF5 build the file of `ranks`, in memory. Throws IoError.
 [[nodiscard]] ShardTemplate build_shard_template(const StateLayout& layout,
-                                                 std::span<const int> ranks,
-                                                 const std::filesystem::path& scratch);
+                                                 std::span<const int> ranks);
 
 }  // namespace sherd::io

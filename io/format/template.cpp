@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "io/disk/crc32c.hpp"
-#include "io/disk/positioned_reader.hpp"
 
 namespace sherd::io {
 namespace {
@@ -39,16 +38,15 @@ std::vector<Extent> gaps_between(const std::vector<Extent>& extents, std::uint64
   return gaps;
 }
 
-FileTemplate read_template(const std::filesystem::path& path, std::vector<Extent> extents) {
+FileTemplate read_template(const hdf5::MemoryImage& image, std::vector<Extent> extents) {
   std::sort(extents.begin(), extents.end(),
             [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
-  const PositionedReader file(path);
   FileTemplate result;
-  result.bytes = file.bytes();
+  result.bytes = image.bytes();
   std::vector<std::byte> bytes;
   for (const Extent& gap : gaps_between(extents, result.bytes)) {
     bytes.resize(gap.bytes);
-    file.read(gap.offset, bytes);
+    image.read(gap.offset, bytes);
     result.structure_crc32c = crc32c(bytes, result.structure_crc32c);
     keep_nonzero(result, gap, bytes);
   }

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <vector>
+
+#include "io/hdf5/memory_image.hpp"
 
 namespace sherd::io {
 
@@ -31,8 +32,8 @@ struct FileTemplate {
 [[nodiscard]] std::vector<Extent> gaps_between(const std::vector<Extent>& extents,
                                                std::uint64_t file_bytes);
 
-/// Reads a closed file. Throws IoError.
-[[nodiscard]] FileTemplate read_template(const std::filesystem::path& path,
+/// Of a closed file.
+[[nodiscard]] FileTemplate read_template(const hdf5::MemoryImage& image,
                                          std::vector<Extent> extents);
 
 }  // namespace sherd::io

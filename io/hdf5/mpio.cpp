@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/hdf5/check.hpp"
+#include "io/hdf5/write_api.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::io::hdf5 {
@@ -50,7 +51,7 @@ Slice select(const Hdf5Dataset& dataset, std::vector<hsize_t> extents, hsize_t f
 }  // namespace
 
 Hdf5File open_parallel(const std::filesystem::path& path, MPI_Comm comm) {
-  const Hdf5Properties access(id(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", path.string()));
+  const Hdf5Properties access = file_access();
   ok(H5Pset_fapl_mpio(access.get(), comm, MPI_INFO_NULL), "H5Pset_fapl_mpio", path.string());
   ok(H5Pset_all_coll_metadata_ops(access.get(), true), "H5Pset_all_coll_metadata_ops",
      path.string());

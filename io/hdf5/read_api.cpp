@@ -5,6 +5,7 @@
 #include "io/disk/file_ops.hpp"
 #include "io/hdf5/check.hpp"
 #include "io/hdf5/types.hpp"
+#include "io/hdf5/write_api.hpp"
 
 namespace sherd::io::hdf5 {
 namespace {
@@ -112,7 +113,9 @@ herr_t collect_dataset(hid_t group, const char* name, const H5L_info_t*, void* d
 
 Hdf5File open_file(const std::filesystem::path& path) {
   refuse_other_kinds(path);
-  return Hdf5File(id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen", path.string()));
+  const Hdf5Properties access = file_access();
+  return Hdf5File(
+      id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "H5Fopen", path.string()));
 }
 
 bool has_link(hid_t file, const std::string& path) {

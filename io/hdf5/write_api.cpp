@@ -1,11 +1,13 @@
 #include "io/hdf5/write_api.hpp"
 
 #include "io/hdf5/check.hpp"
+#include "io/hdf5/memory_driver.hpp"
 
 namespace sherd::io::hdf5 {
 namespace {
 
 constexpr hsize_t kAlignment = 4096;
+constexpr const char* kInMemory = "a file in memory";
 
 std::mutex& library_mutex() {
   static std::mutex mutex;
@@ -65,26 +67,34 @@ Section::Section() : lock_(library_mutex()) {
 
 Section::~Section() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
 
-Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_bytes, Pages pages) {
-  const Hdf5Properties creation = properties(H5P_FILE_CREATE);
-  ok(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times", path.string());
-  const Hdf5Properties access = properties(H5P_FILE_ACCESS);
-  ok(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), "H5Pset_libver_bounds",
-     path.string());
-  ok(H5Pset_alignment(access.get(), pages == Pages::apart ? 1 : kAlignment, kAlignment),
-     "H5Pset_alignment", path.string());
-  if (pages == Pages::apart) {
-    ok(H5Pset_small_data_block_size(access.get(), 0), "H5Pset_small_data_block_size",
-       path.string());
-  }
-  ok(H5Pset_meta_block_size(access.get(), metadata_bytes), "H5Pset_meta_block_size", path.string());
-  ok(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "H5Pset_fclose_degree", path.string());
-  return Hdf5File(id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
-                     "H5Fcreate", path.string()));
+Hdf5Properties file_access() {
+  Hdf5Properties access = properties(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
+  ok(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "file access");
+#endif
+  return access;
 }
 
-void close_file(Hdf5File file, const std::filesystem::path& path) {
-  ok(H5Fclose(file.release()), "H5Fclose", path.string());
+Hdf5File create_file(MemoryImage& image, std::size_t metadata_bytes, Pages pages) {
+  const Hdf5Properties creation = properties(H5P_FILE_CREATE);
+  ok(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times", kInMemory);
+  const Hdf5Properties access = file_access();
+  set_memory_driver(access.get(), image);
+  ok(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), "H5Pset_libver_bounds",
+     kInMemory);
+  ok(H5Pset_alignment(access.get(), pages == Pages::apart ? 1 : kAlignment, kAlignment),
+     "H5Pset_alignment", kInMemory);
+  if (pages == Pages::apart) {
+    ok(H5Pset_small_data_block_size(access.get(), 0), "H5Pset_small_data_block_size", kInMemory);
+  }
+  ok(H5Pset_meta_block_size(access.get(), metadata_bytes), "H5Pset_meta_block_size", kInMemory);
+  ok(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "H5Pset_fclose_degree", kInMemory);
+  return Hdf5File(id(H5Fcreate(kInMemory, H5F_ACC_TRUNC, creation.get(), access.get()), "H5Fcreate",
+                     kInMemory));
+}
+
+void close_file(Hdf5File file, std::string_view name) {
+  ok(H5Fclose(file.release()), "H5Fclose", name);
 }
 
 void create_group(hid_t file, const std::string& path) {

@@ -2,21 +2,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/disk/write_signals.hpp"
 #include "io/hdf5/handles.hpp"
+#include "io/hdf5/memory_image.hpp"
 #include "io/layout/hyperslab.hpp"
 
 /// The HDF5 calls a checkpoint's structure needs, each wrapped once. All throw IoError naming call
 /// and object with HDF5's own reason. Callers hold a Section: Debian's HDF5 is not thread-safe.
 namespace sherd::io::hdf5 {
 
-/// Keeps other threads of ours out of HDF5, and HDF5 from printing the errors that we throw.
+/// Keeps other threads of ours out of HDF5, HDF5 from printing the errors that we throw, and the
+/// signals of failed writes from ending the process.
 class Section {
  public:
   Section();
@@ -26,19 +28,24 @@ class Section {
 
  private:
   std::unique_lock<std::mutex> lock_;
+  WriteSignals signals_;
   H5E_auto2_t print_ = nullptr;  // what the program had set
   void* print_data_ = nullptr;
 };
 
+/// What files are opened with: without locks. Checkpoints are private until their folder gets its
+/// name and are never changed after; some file systems have no locks and say ENOLCK.
+[[nodiscard]] Hdf5Properties file_access();
+
 /// Whether objects smaller than a page (4096 bytes) may share one.
 enum class Pages : std::uint8_t { shared, apart };
 
-/// A new file in the format that HDF5 1.8 to 2.x read, without time stamps; objects of 4096 bytes
-/// and more (all, when apart) start at multiples of 4096, metadata is kept in blocks of
-/// `metadata_bytes`.
-[[nodiscard]] Hdf5File create_file(const std::filesystem::path& path, std::size_t metadata_bytes,
-                                   Pages pages);
-void close_file(Hdf5File file, const std::filesystem::path& path);
+/// A new file, to be closed with close_file(), in the format that HDF5 1.8 to 2.x read, without
+/// time stamps; objects of 4096 bytes and more (all, when apart) start at multiples of 4096,
+/// metadata is kept in blocks of `metadata_bytes`. The image is complete when the file is closed.
+[[nodiscard]] Hdf5File create_file(MemoryImage& image, std::size_t metadata_bytes, Pages pages);
+/// `name` is for messages.
+void close_file(Hdf5File file, std::string_view name = "a file in memory");
 
 /// A group without time stamps; its parent must exist.
 void create_group(hid_t file, const std::string& path);

@@ -8,6 +8,7 @@
 #include "io/disk/background_priority.hpp"
 #include "io/disk/crash_point.hpp"
 #include "io/disk/file_ops.hpp"
+#include "io/disk/write_signals.hpp"
 #include "io/format/meta_fields.hpp"
 #include "io/format/structure_file.hpp"
 #include "io/save/pipeline.hpp"
@@ -46,6 +47,7 @@ SaveJob::SaveJob(Settings settings, std::shared_ptr<const SavePlan> plan, StageS
 }
 
 void SaveJob::run() noexcept {
+  const WriteSignals held;  // of what io_uring writes for this thread
   try {
     take_background_priority();
     ring_.reset();
@@ -116,6 +118,7 @@ void SaveJob::make_index() {
   manifest_ = plan_->manifest;
   manifest_.step = ticket_->step;
   manifest_.uuid = settings_.uuid;
+  manifest_.lineage = settings_.lineage;
   const auto path = settings_.folder / "index.h5";
   write_structure(*fs_, path, plan_->index.content.file);
   write_fields(*fs_, settings_.folder, manifest_, settings_.texts);
@@ -164,7 +167,7 @@ void SaveJob::commit_or_follow() {
   ticket_->note(SavePhase::committed);  // deleting older ones is not part of it
   try {
     crash("before_retention");
-    apply_retention(*fs_, settings_.directory, settings_.retention, ticket_->step);
+    apply_retention(*fs_, settings_.directory, settings_.retention, manifest_);
     crash("after_retention");
   } catch (const std::exception& error) {
     log::warning(std::string("old checkpoints were not removed: ") + error.what());

@@ -41,7 +41,7 @@ void MpioWriter::write(const std::filesystem::path& file, const SavePlan& plan,
         }
       }
     }
-    hdf5::close_file(std::move(open), file);
+    hdf5::close_file(std::move(open), file.string());
     if (failure != nullptr) {
       std::rethrow_exception(failure);
     }

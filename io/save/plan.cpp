@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "io/commit/folder.hpp"
 #include "io/disk/process_identity.hpp"
 #include "io/format/meta_fields.hpp"
 
@@ -156,13 +155,11 @@ class ManifestBuilder {
 };
 
 /// What this rank builds with HDF5: index.h5 on rank 0, the shard file where it leads one.
-void build_files(const comm::Ranks& ranks, const PlanOptions& options, const ShardFiles& files,
-                 const dtensor::StateDict& state, SavePlan& plan, PlacementTable& table) {
-  const std::string scratch = ".template-" + make_uuid();
+void build_files(const comm::Ranks& ranks, const ShardFiles& files, const dtensor::StateDict& state,
+                 SavePlan& plan, PlacementTable& table) {
   const int file = files.of(ranks.rank());
   if (ranks.rank() == 0) {
-    plan.index = build_index_template(plan.layout, files, capacities_for(state.common),
-                                      options.directory / (scratch + "-index.h5"));
+    plan.index = build_index_template(plan.layout, files, capacities_for(state.common));
   }
   if (!plan.leads_file) {
     return;
@@ -172,8 +169,7 @@ void build_files(const comm::Ranks& ranks, const PlanOptions& options, const Sha
     return;
   }
   const std::vector<int> members = files.members(file);
-  ShardTemplate built =
-      build_shard_template(plan.layout, members, options.directory / (scratch + "-shard.h5"));
+  ShardTemplate built = build_shard_template(plan.layout, members);
   table.add(file, built);
   plan.shard_file = std::move(built.file);
 }
@@ -190,7 +186,7 @@ std::shared_ptr<const SavePlan> make_save_plan(const comm::Ranks& ranks, const P
   plan->file_name = files.name(file);
 
   PlacementTable table(ranks.size(), files.count(), item_count(plan->layout));
-  all_or_none(ranks, [&] { build_files(ranks, options, files, state, *plan, table); });
+  all_or_none(ranks, [&] { build_files(ranks, files, state, *plan, table); });
   table.share(ranks);
   plan->file_bytes = table.file(file, "").bytes;
   plan->staging = std::make_shared<StagingPlan>(plan_staging(

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -27,7 +26,6 @@ struct SavePlan {
 };
 
 struct PlanOptions {
-  std::filesystem::path directory;  ///< scratch files lie here for a moment
   Layout layout = Layout::per_node;
   std::uint64_t chunk_bytes = 0;
 };

@@ -29,7 +29,9 @@ bool is_hdf5(const std::filesystem::path& path) {
 
 WholeFile read_whole_safetensors(const std::filesystem::path& path) {
   WholeFile file;
-  for (const SafetensorsEntry& entry : read_safetensors_header(path)) {
+  const auto entries = read_safetensors_header(path);
+  refuse_foreign_types(entries);
+  for (const SafetensorsEntry& entry : entries) {
     file.tensors.push_back(
         {entry.name, entry.name, entry.shape, entry.dtype, true, {}, entry.file_offset});
   }

@@ -9,6 +9,7 @@
 
 #include "io/format/format_version.hpp"
 #include "io/format/link_path.hpp"
+#include "io/format/structure_file.hpp"
 #include "io/hdf5/read_api.hpp"
 #include "io/hdf5/types.hpp"
 #include "io/hdf5/write_api.hpp"
@@ -165,9 +166,13 @@ void create_whole_hdf5(const std::filesystem::path& path, WholeFile& file,
                        const std::filesystem::path& meta_from) {
   const hdf5::Section section;
   const std::size_t objects = file.tensors.size() + file.texts.size() + 8;
-  Hdf5File out = hdf5::create_file(path, objects * kMetadataBytesPerDataset, hdf5::Pages::shared);
+  hdf5::MemoryImage image;
+  Hdf5File out = hdf5::create_file(image, objects * kMetadataBytesPerDataset, hdf5::Pages::shared);
   {
     Builder builder(out.get());
+    if (file.unverified) {
+      hdf5::set_attribute(out.get(), "unverified", std::int64_t{1});
+    }
     for (WholeTensor& tensor : file.tensors) {
       builder.add(tensor);
     }
@@ -178,8 +183,16 @@ void create_whole_hdf5(const std::filesystem::path& path, WholeFile& file,
       builder.add_text(key, text);
     }
   }
-  hdf5::close_file(std::move(out), path);
-  file.bytes = std::filesystem::file_size(path);
+  hdf5::close_file(std::move(out));
+  file.bytes = image.bytes();
+  std::vector<Extent> data;
+  for (const WholeTensor& tensor : file.tensors) {
+    if (tensor.bytes() > 0) {
+      data.push_back({tensor.file_offset, tensor.bytes()});
+    }
+  }
+  const auto fs = posix_file_system();
+  write_structure(*fs, path, read_template(image, std::move(data)));
 }
 
 WholeFile read_whole_hdf5(const std::filesystem::path& path) {

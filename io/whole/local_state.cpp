@@ -155,7 +155,9 @@ struct LocalFile {
 
 LocalFile open_file(const fs_std::path& path, const Json& wanted) {
   LocalFile file;
-  for (SafetensorsEntry& entry : read_safetensors_header(path)) {
+  auto entries = read_safetensors_header(path);
+  refuse_foreign_types(entries);
+  for (SafetensorsEntry& entry : entries) {
     file.entries.emplace(entry.name, std::move(entry));
   }
   file.texts = read_safetensors_metadata(path);

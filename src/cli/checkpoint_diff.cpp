@@ -52,8 +52,8 @@ void print_text(const io::CheckpointDifference& found) {
 }  // namespace
 
 int diff_checkpoints(const Request& request) {
-  const io::CheckpointReader a(step_folder(request.checkpoint));
-  const io::CheckpointReader b(step_folder(request.ckpt.other));
+  const io::CheckpointReader a(step_folder(request.checkpoint), {request.ckpt.verify});
+  const io::CheckpointReader b(step_folder(request.ckpt.other), {request.ckpt.verify});
   const io::CheckpointDifference found =
       io::compare_checkpoints(a, b, {.tolerance = request.ckpt.tolerance});
   if (request.ckpt.json) {

@@ -42,7 +42,7 @@ int consolidate(const Request& request) {
   if (request.ckpt.verify) {
     require_sound(folder);
   }
-  const io::CheckpointReader checkpoint(folder);
+  const io::CheckpointReader checkpoint(folder, {request.ckpt.verify});
   {
     ProgressLine line("writing");
     io::consolidate_checkpoint(checkpoint, file, line.function());
@@ -64,7 +64,7 @@ int consolidate(const Request& request) {
 int export_model(const Request& request) {
   constexpr double kGigabyte = 1e9;
   const CheckpointOptions& options = request.ckpt;
-  const io::CheckpointReader checkpoint(step_folder(request.checkpoint));
+  const io::CheckpointReader checkpoint(step_folder(request.checkpoint), {options.verify});
   weights::ExportOptions how;
   how.dtype = parse_dtype(options.dtype);
   how.file_bytes = static_cast<std::size_t>(options.file_gigabytes * kGigabyte);

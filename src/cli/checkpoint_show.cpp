@@ -213,7 +213,7 @@ int show_tensor(const io::CheckpointReader& checkpoint, const Request& request) 
 }  // namespace
 
 int show_checkpoint(const Request& request) {
-  const io::CheckpointReader checkpoint(step_folder(request.checkpoint));
+  const io::CheckpointReader checkpoint(step_folder(request.checkpoint), {request.ckpt.verify});
   if (!request.ckpt.tensor.empty()) {
     return show_tensor(checkpoint, request);
   }

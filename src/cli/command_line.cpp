@@ -73,6 +73,9 @@ void add_generate(CLI::App& app, Request& request) {
       ->check(CLI::NonNegativeNumber);
   generate->add_option("--seed", request.seed, "The same seed gives the same text")
       ->capture_default_str();
+  generate->add_flag_callback(
+      "--no-verify", [&request] { request.ckpt.verify = false; },
+      "Do not compare the weights with their digests");
   generate->callback([&request] { request.command = Command::generate; });
 }
 

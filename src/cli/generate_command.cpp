@@ -10,7 +10,7 @@ namespace sherd::cli {
 
 int run_generate(const runtime::Runtime& runtime, const Request& request) {
   validate(runtime.size() == 1, "generate runs on one process. Try: without mpirun");
-  const io::CheckpointReader checkpoint(step_folder(request.checkpoint));
+  const io::CheckpointReader checkpoint(step_folder(request.checkpoint), {request.ckpt.verify});
   weights::require_byte_model(checkpoint);
   const auto model = weights::load_model(checkpoint);
   std::fputs(request.prompt.c_str(), stdout);

@@ -7,8 +7,11 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/top_level.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/comm/agree.hpp"
+#include "sherd/comm/facts.hpp"
 #include "sherd/train/stop_signal.hpp"
 
 namespace sherd::cli {
@@ -40,22 +43,39 @@ bool launched_with_others() {
   return false;
 }
 
+std::string name_of(const Request& request) {
+  switch (request.command) {
+    case Command::train:
+      return request.dry_run ? "train --dry-run" : "train";
+    case Command::generate:
+      return "generate";
+    default:
+      return "info";
+  }
+}
+
+/// Ranks that a launcher starts with different arguments would wait for each other in vain.
+void agree_on_command(comm::Communicator& world, const ParsedCommandLine& parsed) {
+  comm::all_or_config_error(world, [&] {
+    if (!parsed.request) {
+      throw ConfigError(parsed.text);
+    }
+  });
+  comm::require_same_facts(world, world.rank(), {{"the command", name_of(*parsed.request)}},
+                           {"commands of one launch work together", "one command on all ranks"});
+}
+
 int main_in_runtime(int argc, char** argv, const ParsedCommandLine& parsed) {
   return run_alone([&] {
     runtime::Runtime runtime(argc, argv);
     return run_on_all_ranks(runtime, [&](comm::Communicator& world) {
-      if (!parsed.request) {
-        throw ConfigError(parsed.text);
-      }
+      agree_on_command(world, parsed);
       return run(runtime, world, *parsed.request);
     });
   });
 }
 
-}  // namespace
-
-int run_program(int argc, char** argv) {
-  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+int run_parsed(int argc, char** argv, const ParsedCommandLine& parsed) {
   if (!parsed.request && (parsed.exit_code == 0 || !launched_with_others())) {
     std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
     return parsed.exit_code;
@@ -71,6 +91,21 @@ int run_program(int argc, char** argv) {
     stop.emplace();
   }
   return main_in_runtime(argc, argv, parsed);
+}
+
+/// What a training prints is a view of it: a run that did its steps and saved has not failed.
+bool prints_a_view(const ParsedCommandLine& parsed) {
+  return parsed.request && parsed.request->command == Command::train && !parsed.request->dry_run;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  prepare_streams();
+  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+  const int code = run_parsed(argc, argv, parsed);
+  const int checked = check_output(code);
+  return prints_a_view(parsed) ? code : checked;
 }
 
 }  // namespace sherd::cli

@@ -131,6 +131,11 @@ void notice_ineffective(const CheckContext& c) {
   if (f.device == "cpu" && f.offload_optimizer_state) {
     c.notice("fsdp_config.offload_optimizer_state", "on device cpu there is nothing to offload");
   }
+  for (const char* key : {"data.token_bytes", "data.token_byte_order"}) {
+    if (!c.config.data.text.empty() && c.given(key)) {
+      c.notice(key, "no effect with text: a byte is a token");
+    }
+  }
   const bool adamw = o.name == OptimizerConfig::Name::adamw;
   for (const char* key : {"optimizer.betas", "optimizer.epsilon"}) {
     if (!adamw && c.given(key)) {
@@ -235,6 +240,28 @@ void check_model(const CheckContext& c) {
   }
 }
 
+/// Whether `path` is `folder` or lies in it, links followed.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto whole = [&](const std::filesystem::path& name) {
+    auto result = std::filesystem::weakly_canonical(std::filesystem::absolute(name, error), error);
+    return result.has_filename() ? result : result.parent_path();
+  };
+  const auto inner = whole(path);
+  const auto outer = whole(folder);
+  return inner == outer || inner.parent_path() == outer;
+}
+
+void check_load_from(const CheckContext& c) {
+  const auto& from = c.config.checkpoint.load_from;
+  if (from.empty() || !lies_in(from, c.config.fsdp_config.checkpoint_dir)) {
+    return;
+  }
+  c.problem("checkpoint.load_from", fmt::format("{} is the run's own", from.string()),
+            "a run goes on from its own checkpoints by itself, and writes beside them",
+            "another fsdp_config.checkpoint_dir, or leave load_from out");
+}
+
 void check_checkpoint(const CheckContext& c) {
   if (c.config.checkpoint.keep_last == 1) {
     c.problem("checkpoint.keep_last", "1",
@@ -269,6 +296,7 @@ void check_config(const CheckContext& context) {
   check_sharding(context);
   check_parallel(context);
   check_checkpoint(context);
+  check_load_from(context);
   notice_ineffective(context);
 }
 

@@ -53,6 +53,7 @@ std::string read_size(const models::Field& field, const YAML::Node& node,
 
 ConfigKey size_of_model(const models::Field& field) {
   return {"model." + field.name,
+          field.arithmetic ? OnResume::refused : OnResume::noted,
           field.meaning,
           field.example,
           false,
@@ -175,6 +176,7 @@ Choice<fsdp::ShardingStrategy> strategy_names() {
 
 ConfigKey version_key(KeyInfo info) {
   return {std::move(info.path),
+          info.on_resume,
           std::move(info.meaning),
           std::move(info.example),
           false,

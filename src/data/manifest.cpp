@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::size_t kBlocks = 64;
+constexpr int kTokenBytes = 2;  // where nobody says
 
 void add_to(XXH3_state_t* state, std::span<const std::byte> bytes) {
   if (bytes.size() <= kBlock * kBlocks) {
@@ -52,6 +53,28 @@ void compare_files(const Json& saved, const Json& now, std::vector<std::string>&
   }
 }
 
+/// What ids without a header are read as, said where it is not what earlier versions read.
+void add_format(const config::DataConfig& config, Json& json) {
+  if (config.token_bytes > kTokenBytes) {
+    json["token_bytes"] = config.token_bytes;
+  }
+  if (config.token_byte_order == config::DataConfig::ByteOrder::big) {
+    json["token_byte_order"] = "big";
+  }
+}
+
+void compare_formats(const Json& saved, const Json& now, std::vector<std::string>& changes) {
+  const auto compare = [&](const char* key, const Json& otherwise) {
+    const Json before = saved.contains(key) ? saved.at(key) : otherwise;
+    const Json after = now.contains(key) ? now.at(key) : otherwise;
+    if (before != after) {
+      changes.push_back(fmt::format("{} is {}, it was {}", key, after.dump(), before.dump()));
+    }
+  };
+  compare("token_bytes", kTokenBytes);
+  compare("token_byte_order", "little");
+}
+
 }  // namespace
 
 std::string make_manifest(const TokenStream& stream, const config::DataConfig& config,
@@ -63,6 +86,7 @@ std::string make_manifest(const TokenStream& stream, const config::DataConfig& c
   const bool shuffled = config.order == config::DataConfig::Order::shuffled;
   json["order"] = shuffled ? "shuffled" : "sequential";
   json["shuffle_seed"] = shuffled ? Json(seed) : Json();
+  add_format(config, json);
   json["files"] = Json::array();
   for (const TokenStream::Part& part : stream.parts()) {
     json["files"].push_back({{"path", part.file->path().string()},
@@ -84,6 +108,7 @@ std::vector<std::string> manifest_changes(const std::string& saved, const std::s
             fmt::format("{} is {}, it was {}", key, after.at(key).dump(), before.at(key).dump()));
       }
     }
+    compare_formats(before, after, changes);
     compare_files(before.at("files"), after.at("files"), changes);
   } catch (const ConfigError&) {
     changes.emplace_back("the checkpoint's description of its data cannot be read");

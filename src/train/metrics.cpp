@@ -2,20 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
 
 #include "sherd/base/error.hpp"
 #include "sherd/base/json.hpp"
+#include "sherd/base/log.hpp"
+#include "train/line_file.hpp"
 
 namespace sherd::train {
 namespace {
-
-[[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
-  throw IoError(fmt::format("{}: cannot {} ({}). Try: another logging.directory", path.string(),
-                            what, std::strerror(errno)));
-}
 
 /// Whether `line` is a whole line of a step below `first_step`.
 bool keeps(const std::string& line, std::int64_t first_step) {
@@ -25,33 +24,37 @@ bool keeps(const std::string& line, std::int64_t first_step) {
          step->get<std::int64_t>() < first_step;
 }
 
-/// Rewrites `file` without the lines that a run from `first_step` on writes again.
-void cut(const std::filesystem::path& file, std::int64_t first_step) {
+/// What a run from `first_step` on leaves of a file's text; lines are by ascending step, so that it
+/// mostly is the beginning of it.
+std::string kept_lines(const std::filesystem::path& file, std::int64_t first_step) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    return;
-  }
-  auto temporary = file;
-  temporary += ".tmp";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  bool dropped = false;
+  std::string kept;
   for (std::string line; std::getline(in, line);) {
-    const bool whole = !in.eof();
-    if (whole && keeps(line, first_step)) {
-      out << line << '\n';
-    } else {
-      dropped = true;
+    if (!in.eof() && keeps(line, first_step)) {
+      kept += line + '\n';
     }
   }
-  out.close();
-  if (!out) {
-    fail(temporary, "write");
+  return kept;
+}
+
+/// Drops the lines that a run from `first_step` on writes again. Cutting the end off needs no room
+/// on the disk. 0 or errno.
+int cut(const std::filesystem::path& file, std::int64_t first_step) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    return 0;
   }
-  if (dropped) {
-    std::filesystem::rename(temporary, file);
-  } else {
-    std::filesystem::remove(temporary);
+  const std::string kept = kept_lines(file, first_step);
+  std::string begin(kept.size(), '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin != kept) {
+    return replace_text(file, kept);
   }
+  std::error_code error;
+  if (std::filesystem::file_size(file, error) != kept.size() && !error) {
+    std::filesystem::resize_file(file, kept.size(), error);
+  }
+  return error.value();
 }
 
 }  // namespace
@@ -81,23 +84,34 @@ std::string to_json_line(const StepMetrics& metrics) {
   return json.dump();
 }
 
-MetricsWriter::MetricsWriter(std::filesystem::path file, std::int64_t first_step)
-    : path_(std::move(file)) {
-  std::error_code error;
-  if (path_.has_parent_path()) {
-    std::filesystem::create_directories(path_.parent_path(), error);
+MetricsWriter::MetricsWriter(const std::filesystem::path& file, std::int64_t first_step)
+    : lines_(std::make_unique<LineFile>(file)) {
+  std::error_code ignored;
+  if (file.has_parent_path()) {
+    std::filesystem::create_directories(file.parent_path(), ignored);
   }
-  cut(path_, first_step);
-  out_.open(path_, std::ios::binary | std::ios::app);
-  if (!out_) {
-    fail(path_, "open");
+  int error = cut(file, first_step);
+  error = error != 0 ? error : lines_->open();
+  if (error != 0 && !may_pass(error)) {
+    throw IoError(fmt::format("{}: cannot open ({}). Try: another logging.directory", file.string(),
+                              std::strerror(error)));
   }
 }
 
+MetricsWriter::~MetricsWriter() = default;
+
 void MetricsWriter::write(const StepMetrics& metrics) {
-  out_ << to_json_line(metrics) << '\n' << std::flush;
-  if (!out_) {
-    fail(path_, "write");
+  const int error = lines_->append(to_json_line(metrics));
+  if (error != 0 && lost_since_ == 0) {
+    lost_since_ = metrics.step;
+    log::warning(fmt::format(
+        "{}: cannot write ({}); training goes on without it. Try: making room, or another "
+        "logging.directory",
+        lines_->path().string(), std::strerror(error)));
+  } else if (error == 0 && lost_since_ != 0) {
+    log::warning(fmt::format("{} is written again; the lines of steps {} to {} are missing",
+                             lines_->path().string(), std::exchange(lost_since_, 0),
+                             metrics.step - 1));
   }
 }
 

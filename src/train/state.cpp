@@ -99,11 +99,10 @@ Progress parse_progress(const std::string& text) {
 
 void check_continues(const Progress& saved, const Progress& now) {
   const auto require = [](const char* key, const auto& before, const auto& after) {
-    validate(
-        before == after,
-        fmt::format("{} is {} and the checkpoint was saved with {} (the resumed run would not "
-                    "continue it). Try: {}={}, another checkpoint_dir, or checkpoint.resume=never",
-                    key, after, before, key, before));
+    validate(before == after,
+             fmt::format("{} is {} and the checkpoint was saved with {} (the resumed run would not "
+                         "continue it). Try: {}={}, or another fsdp_config.checkpoint_dir",
+                         key, after, before, key, before));
   };
   require("optimizer.name", saved.optimizer, now.optimizer);
   require("training.global_batch_size", saved.global_batch_size, now.global_batch_size);

@@ -49,4 +49,12 @@ models::ModelSpec model_of(const io::CheckpointReader& checkpoint) {
   return models::parse_model(json.at("model").dump(), where + ", model");
 }
 
+std::filesystem::path base_folder_of(const io::CheckpointReader& checkpoint) {
+  const auto json = config_of(checkpoint);
+  const auto from = nlohmann::json::json_pointer("/model/init_from");
+  return json.is_object() && json.contains(from) && json.at(from).is_string()
+             ? json.at(from).get<std::string>()
+             : "";
+}
+
 }  // namespace sherd::weights

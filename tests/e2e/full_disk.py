@@ -92,6 +92,20 @@ class FullDisk(ProgramTest):
         self.assertIn("at step 4", done.stdout + done.stderr)
         self.assertEqual(self.steps(), [4, 6])
 
+    def test_a_full_log_folder_is_a_warning(self):
+        with open(self.ballast, "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while file.write(bytes(MIB)) == MIB:
+                    pass
+                file.write(b"x" * MIB)
+        done = self.sherd(self.arguments[0], self.arguments[1], "fsdp_config.checkpoint_dir=ckpt",
+                          "logging.directory=disk/run")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr.count("metrics.jsonl: cannot write (No space left on device)"), 1, done.stderr)
+        self.assertEqual(done.stderr.count("config.yaml cannot be written: No space left on device"), 1)
+        self.assertEqual(os.listdir(self.disk / "run"), ["metrics.jsonl"])
+        self.assertIn("done: 2 steps", done.stdout)
+
     def test_who_wants_to_stop_stops(self):
         self.leave_room_for(0.5)
         done = self.sherd(*self.arguments, "training.steps=5000", "checkpoint.on_failure=stop")

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace sherd::train {
@@ -35,17 +35,25 @@ struct StepMetrics {
 /// null.
 [[nodiscard]] std::string to_json_line(const StepMetrics& metrics);
 
-/// Appends a JSON line a step to a file. Local; used by rank 0. Throws IoError.
+class LineFile;
+
+/// Appends a JSON line a step to a file. Local; used by rank 0. A full disk or a folder that is
+/// gone is one warning, and another once lines are written again: a log is not worth a run.
 class MetricsWriter {
  public:
   /// Opens `file` (made when absent) and cuts every line of a step >= `first_step`, so that a
   /// resumed run writes no step twice. A last line that a killed run left half written goes too.
-  MetricsWriter(std::filesystem::path file, std::int64_t first_step);
+  /// Throws IoError when the place makes no sense (permissions, a file where a folder should be).
+  MetricsWriter(const std::filesystem::path& file, std::int64_t first_step);
+  ~MetricsWriter();
+  MetricsWriter(const MetricsWriter&) = delete;
+  MetricsWriter& operator=(const MetricsWriter&) = delete;
+
   void write(const StepMetrics& metrics);
 
  private:
-  std::filesystem::path path_;
-  std::ofstream out_;
+  std::unique_ptr<LineFile> lines_;
+  std::int64_t lost_since_ = 0;  ///< the first step without a line, 0: none
 };
 
 }  // namespace sherd::train

@@ -52,9 +52,13 @@ using Entries = std::map<std::string, SafetensorsEntry>;
 
 void add_file(const std::filesystem::path& file, Entries& entries) {
   for (SafetensorsEntry& entry : read_safetensors_header(file)) {
-    const auto [found, fresh] = entries.emplace(entry.name, entry);
-    validate(fresh, fmt::format("{}: tensor '{}': also in {}", file.string(), entry.name,
-                                found->second.file.string()));
+    std::string name = entry.name;
+    const auto [found, fresh] = entries.try_emplace(std::move(name), std::move(entry));
+    if (!fresh) {
+      throw ConfigError(fmt::format(
+          "{}: tensor '{}': also in {} (only one of them could count). Try: the files of one model",
+          file.string(), found->first, found->second.file.string()));
+    }
   }
 }
 
@@ -62,13 +66,19 @@ void check_against_index(const std::filesystem::path& index,
                          const std::map<std::string, std::string>& map, const Entries& entries) {
   for (const auto& [tensor, name] : map) {
     const auto found = entries.find(tensor);
-    validate(found != entries.end() && found->second.file.filename() == name,
-             fmt::format("{}: tensor '{}' is not in {} as it says", index.string(), tensor, name));
+    if (found == entries.end() || found->second.file.filename() != name) {
+      throw ConfigError(fmt::format(
+          "{}: tensor '{}' is not in {} as it says. Try: download or copy the whole folder again",
+          index.string(), tensor, name));
+    }
   }
   for (const auto& [tensor, entry] : entries) {
-    validate(map.count(tensor) != 0,
-             fmt::format("{}: tensor '{}' of {} is missing in its weight_map", index.string(),
-                         tensor, entry.file.string()));
+    if (map.count(tensor) == 0) {
+      throw ConfigError(fmt::format(
+          "{}: tensor '{}' of {} is missing in its weight_map. Try: download or copy the whole "
+          "folder again",
+          index.string(), tensor, entry.file.string()));
+    }
   }
 }
 
@@ -111,6 +121,10 @@ void SafetensorsReader::read(const std::string& name, std::int64_t first, const 
     throw ArgumentError("no tensor named '" + name + "'");
   }
   const SafetensorsEntry& entry = found->second;
+  validate(entry.foreign_type.empty(),
+           fmt::format("{}: tensor '{}' has elements of type {} (this program computes with F64, "
+                       "F32, F16 and BF16). Try: the same weights in one of them",
+                       entry.file.string(), name, entry.foreign_type));
   const std::int64_t count = out.numel();
   expect(first >= 0 && count <= entry.shape.numel() - first, "range beyond the tensor's end");
   if (count == 0) {

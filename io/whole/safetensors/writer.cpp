@@ -5,6 +5,7 @@
 #include <span>
 
 #include "io/disk/file_ops.hpp"
+#include "io/disk/scratch_file.hpp"
 #include "io/whole/safetensors/header.hpp"
 
 namespace sherd::io {
@@ -27,7 +28,8 @@ void write_tensor(const File& file, const SafetensorsSource& tensor, std::uint64
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& file,
-                       const std::vector<SafetensorsSource>& tensors) {
+                       const std::vector<SafetensorsSource>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
   std::vector<SafetensorsField> all;
   for (const SafetensorsSource& tensor : tensors) {
     all.push_back({tensor.name, &tensor.shape, tensor.dtype});
@@ -37,10 +39,11 @@ void write_safetensors(const std::filesystem::path& file,
   for (const std::size_t i : order) {
     fields.push_back(all[i]);
   }
-  const std::string header = make_safetensors_header(fields, {});
+  const std::string header = make_safetensors_header(fields, metadata);
   const auto fs = posix_file_system();
   auto temporary = file;
   temporary += ".tmp";
+  const ScratchFile guard(temporary);  // renamed away when all is well
   {
     const File out(*fs, temporary, O_WRONLY | O_CREAT | O_TRUNC);
     out.write_at(std::as_bytes(std::span(header.data(), header.size())), 0);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/disk/positioned_reader.hpp"
+#include "io/format/structure_file.hpp"
 #include "io/hdf5/types.hpp"
 #include "io/hdf5/write_api.hpp"
 #include "support/checkpoint_world.hpp"
@@ -16,7 +17,8 @@ namespace {
 /// Makes a file with one 7 x 5 dataset of u16; returns where its data lies.
 std::uint64_t make_file(const std::filesystem::path& path) {
   const hdf5::Section section;
-  Hdf5File file = hdf5::create_file(path, 4096, hdf5::Pages::shared);
+  hdf5::MemoryImage image;
+  Hdf5File file = hdf5::create_file(image, 4096, hdf5::Pages::shared);
   std::uint64_t offset = 0;
   {
     const std::array<std::int64_t, 2> extents{7, 5};
@@ -24,7 +26,8 @@ std::uint64_t make_file(const std::filesystem::path& path) {
     const Hdf5Dataset dataset = hdf5::create_contiguous(file.get(), "/x", type.get(), extents);
     offset = hdf5::offset_of(dataset, "/x");
   }
-  hdf5::close_file(std::move(file), path);
+  hdf5::close_file(std::move(file));
+  write_structure(*posix_file_system(), path, read_template(image, {}));
   return offset;
 }
 
@@ -46,7 +49,7 @@ TEST(Hdf5Mpio, SlicesOfAnySizeMakeUpTheDataset) {
       Hdf5File file = hdf5::open_parallel(path, *all);
       const bool mine = ranks.rank() == ranks.size() - 1;
       hdf5::write_collectively(file.get(), "/x", mine ? data.data() : nullptr, slice);
-      hdf5::close_file(std::move(file), path);
+      hdf5::close_file(std::move(file), path.string());
     }
     comms.world->barrier();
     if (ranks.rank() == 0) {

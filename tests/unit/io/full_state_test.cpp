@@ -1,13 +1,12 @@
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <fstream>
 
 #include "sherd/base/error.hpp"
 #include "sherd/io/full_state.hpp"
 #include "sherd/io/safetensors.hpp"
 #include "support/block_world.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/inproc_ranks.hpp"
 #include "support/message_of.hpp"
 #include "support/temp_folder.hpp"
@@ -197,26 +196,9 @@ TEST(FullStateFile, FilesOfAnotherKindAreRefused) {
   });
 }
 
-/// While it lives, no file of this process may grow beyond `bytes`.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 TEST(FullStateFile, ASaveWithoutRoomLeavesNothingBehind) {
   const TempFolder directory;
-  const FileSizeLimit limit(4096);
+  const sherd::test::FileSizeLimit limit(4096);
   on_ranks(1, 2, [&](comm::MeshComms& comms) {
     dtensor::StateDict state = make_state({comms.world.get(), &comms.mesh}, Cut::even);
     EXPECT_THAT(message<IoError>([&] { save_full_state(comms, state, directory.path() / "s"); }),

@@ -1,16 +1,16 @@
 #include "io/save/write_queue.hpp"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include <fstream>
 #include <memory>
 
 #include "io/disk/page.hpp"
+#include "io/disk/write_signals.hpp"
 #include "io/save/ring.hpp"
 #include "sherd/base/error.hpp"
 #include "support/checkpoint_world.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/temp_folder.hpp"
 
 namespace sherd::io {
@@ -83,29 +83,13 @@ TEST_F(Queues, EveryWriteArrivesAndIsReportedOnce) {
   }
 }
 
-/// No file may grow beyond so many bytes while this exists.
-class FileLimit {
- public:
-  explicit FileLimit(std::uint64_t bytes) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-  ~FileLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 TEST_F(Queues, AFailedWriteIsAnErrorThatNamesTheFile) {
   for (const auto& [name, make] : kinds_) {
     const auto path = make_file();
     ShardWriter writer(fs_, path, ShardWriter::Open::existing);
     const auto queue = make(writer);
-    const FileLimit limit(64 * kPage);
+    const WriteSignals held;  // as a save's thread has it
+    const sherd::test::FileSizeLimit limit(64 * kPage);
     queue->submit({data_, 0, 8 * kPage});
     queue->submit({data_ + 128 * kPage, 128 * kPage, 8 * kPage});
     try {

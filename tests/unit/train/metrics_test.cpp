@@ -1,8 +1,10 @@
 #include "sherd/train/metrics.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -93,6 +95,63 @@ TEST(Metrics, AFileThatCannotBeOpenedIsNamed) {
   const auto file = folder.write("file", "x");
   EXPECT_THAT(test::message_of<IoError>([&] { const MetricsWriter writer(file / "m.jsonl", 1); }),
               HasSubstr("m.jsonl"));
+}
+
+/// What `body` logs, for standard error is where warnings go.
+template <class Body>
+std::string logged(const Body& body) {
+  testing::internal::CaptureStderr();
+  body();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Metrics, AFullDiskIsOneWarningAndNoLineIsTorn) {
+  const TempFolder folder;
+  const auto file = folder.path() / "metrics.jsonl";
+  const std::size_t line = to_json_line(metrics_of(1)).size() + 1;
+  MetricsWriter writer(file, 1);
+  writer.write(metrics_of(1));
+  std::signal(SIGXFSZ, SIG_IGN);  // as the program does
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{2 * line - 5, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  const std::string full = logged([&] {
+    writer.write(metrics_of(2));
+    writer.write(metrics_of(3));
+  });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_THAT(full, HasSubstr("metrics.jsonl: cannot write (File too large)"));
+  EXPECT_EQ(std::count(full.begin(), full.end(), '\n'), 1) << full;
+  const std::string room = logged([&] { writer.write(metrics_of(4)); });
+  EXPECT_THAT(room, HasSubstr("the lines of steps 2 to 3 are missing"));
+  writer.write(metrics_of(5));
+  EXPECT_EQ(steps_in(folder.read("metrics.jsonl")), (std::vector<std::int64_t>{1, 4, 5}));
+}
+
+TEST(Metrics, AFolderThatVanishesIsOneWarning) {
+  const TempFolder folder;
+  const auto run = folder.path() / "run";
+  MetricsWriter writer(run / "metrics.jsonl", 1);
+  writer.write(metrics_of(1));
+  std::filesystem::remove_all(run);
+  const std::string gone = logged([&] {
+    writer.write(metrics_of(2));
+    writer.write(metrics_of(3));
+  });
+  EXPECT_EQ(std::count(gone.begin(), gone.end(), '\n'), 1) << gone;
+  EXPECT_FALSE(std::filesystem::exists(run)) << "whoever removed it need not see it again";
+  std::filesystem::create_directory(run);
+  EXPECT_THAT(logged([&] { writer.write(metrics_of(4)); }), HasSubstr("steps 2 to 3 are missing"));
+  EXPECT_EQ(steps_in(folder.read("run/metrics.jsonl")), (std::vector<std::int64_t>{4}));
+}
+
+TEST(Metrics, LinesOfSeveralRunsAreCutByStepAndNotByPlace) {
+  const TempFolder folder;
+  const auto file =
+      folder.write("m.jsonl", "{\"step\": 8}\n{\"step\": 2}\nno line\n{\"step\": 3}\n");
+  { const MetricsWriter writer(file, 4); }
+  EXPECT_EQ(folder.read("m.jsonl"), "{\"step\": 2}\n{\"step\": 3}\n");
 }
 
 /// A console whose output and clock belong to the test.
