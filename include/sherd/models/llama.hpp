@@ -35,7 +35,7 @@ struct LlamaConfig {
   std::int64_t max_position_embeddings = 2048;
   double rms_norm_eps = 1e-5;
   double rope_theta = 10000.0;
-  RopeScaling rope_scaling;
+  RopeScaling rope_scaling = {};
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
   bool attention_bias = false;
