@@ -30,23 +30,6 @@ Field positive(Field field) {
   return field;
 }
 
-/// A field of the positions' scaling.
-template <class Member>
-Field scaling_field(std::string name, std::string meaning, std::string example,
-                    Member RopeScaling::*member) {
-  Field result;
-  result.name = "rope_scaling_" + std::move(name);
-  result.meaning = std::move(meaning);
-  result.example = std::move(example);
-  result.get = [member](const Sizes& sizes) {
-    return FieldValue(config_in(sizes).rope_scaling.*member);
-  };
-  result.set = [member](Sizes& sizes, const FieldValue& value) {
-    std::any_cast<LlamaConfig&>(sizes).rope_scaling.*member = std::get<Member>(value);
-  };
-  return result;
-}
-
 std::vector<Field> fields() {
   using C = LlamaConfig;
   return {
@@ -63,14 +46,6 @@ std::vector<Field> fields() {
       positive(
           field("rms_norm_eps", "added to the mean square in RMSNorm", "1.0e-5", &C::rms_norm_eps)),
       positive(field("rope_theta", "base of the rotary wavelengths", "10000.0", &C::rope_theta)),
-      positive(scaling_field("factor", "Llama 3.1's stretching of long wavelengths; 1: none", "8.0",
-                             &RopeScaling::factor)),
-      positive(scaling_field("low_freq_factor", "waves in the original length, below: stretched",
-                             "1.0", &RopeScaling::low_freq_factor)),
-      positive(scaling_field("high_freq_factor", "waves in the original length, above: kept", "4.0",
-                             &RopeScaling::high_freq_factor)),
-      scaling_field("original_max_position_embeddings", "longest sequence before scaling", "8192",
-                    &RopeScaling::original_max_position_embeddings),
       no_arithmetic(field("initializer_range", "standard deviation of first weights", "0.02",
                           &C::initializer_range)),
       field("tie_word_embeddings", "lm_head shares the embedding", "false",

@@ -15,7 +15,7 @@ namespace {
 /// More of a size, of layers and of parameters than any machine holds or any model has: what is
 /// beyond would end in an overflow or be killed for its memory, not be refused.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
-constexpr std::int64_t kMostLayers = std::int64_t{1} << 16;
+constexpr std::int64_t kMostLayers = 10'000;
 constexpr double kMostParameters = 1e15;
 
 /// parameter_count() where it may be beyond what 64 bits count; biases and norms left out.
@@ -56,7 +56,7 @@ void check_magnitude(const LlamaConfig& c) {
   require_at_most(c, "max_position_embeddings", c.max_position_embeddings, kLargestSize);
   if (about_parameters(c) > kMostParameters) {
     throw ConfigError(fmt::format(
-        "model: no machine holds sizes like these together ({}). Try: "
+        "no machine holds a model of sizes like these ({}). Try: "
         "smaller ones; hidden_size is {}, intermediate_size {}, "
         "num_hidden_layers {}, vocab_size {}",
         told_size(c), c.hidden_size, c.intermediate_size, c.num_hidden_layers, c.vocab_size));

@@ -30,15 +30,15 @@ double scaled(double frequency, const RopeScaling& scaling) {
 
 void check_rope_scaling(const RopeScaling& scaling) {
   validate(scaling.factor >= 1.0,
-           fmt::format("model.rope_scaling_factor is {} (it stretches wavelengths). Try: 8.0, or "
+           fmt::format("model.rope_scaling.factor is {} (it stretches wavelengths). Try: 8.0, or "
                        "1.0 for none",
                        scaling.factor));
   validate(scaling.low_freq_factor > 0.0 && scaling.high_freq_factor > scaling.low_freq_factor,
-           fmt::format("model.rope_scaling_low_freq_factor is {} and rope_scaling_high_freq_factor "
+           fmt::format("model.rope_scaling.low_freq_factor is {} and high_freq_factor "
                        "{} (between the two frequencies are blended). Try: 1.0 and 4.0",
                        scaling.low_freq_factor, scaling.high_freq_factor));
   validate(scaling.original_max_position_embeddings > 0,
-           fmt::format("model.rope_scaling_original_max_position_embeddings is {} (the longest "
+           fmt::format("model.rope_scaling.original_max_position_embeddings is {} (the longest "
                        "sequence before scaling). Try: 8192",
                        scaling.original_max_position_embeddings));
 }
