@@ -77,6 +77,17 @@ std::string escape(std::string_view text, bool keep_lines) {
 }  // namespace
 
 std::string printable(std::string_view text) { return escape(text, true); }
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const Character c = next_character(text);
+    if (c.value == Character::kNone) {
+      return false;
+    }
+    text.remove_prefix(c.bytes);
+  }
+  return true;
+}
+
 std::string printable_name(std::string_view text) { return escape(text, false); }
 
 }  // namespace sherd

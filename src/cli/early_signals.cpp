@@ -16,11 +16,8 @@ void hear_signals(int argc, char** argv, char** /*environment*/) {
   }
 }
 
-// Sanitizers begin at the same place and must be first.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /// What the loader calls before the constructors of all libraries.
 [[gnu::section(".preinit_array"), gnu::used]] void (*before_constructors)(int, char**,
                                                                           char**) = hear_signals;
-#endif
 
 }  // namespace

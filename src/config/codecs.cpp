@@ -9,6 +9,7 @@
 #include "config/nearest_name.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/expand_path.hpp"
+#include "sherd/base/printable.hpp"
 
 namespace sherd::config {
 
@@ -108,7 +109,7 @@ std::string read_path(const std::string& text, std::filesystem::path& out) {
   } catch (const ConfigError& error) {
     return error.what();
   }
-  return {};
+  return is_utf8(out.string()) ? std::string() : "'" + text + "' is not text in UTF-8";
 }
 
 /// As a user would write it, so that it can be read again.

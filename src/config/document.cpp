@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 
 #include "config/merge.hpp"
+#include "config/only_document.hpp"
+#include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/regular_file.hpp"
 
@@ -17,36 +18,21 @@ namespace {
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
 constexpr FilePurpose kPurpose{"a run needs its configuration", "the path of a YAML file"};
 
-/// The one document of a text that says something. Throws YAML::Exception; `second` is called with
-/// the place of another, which would be dropped without a word.
-template <class Second>
-YAML::Node only_document(const std::string& text, const Second& second) {
-  std::list<YAML::Node> found;
-  for (const YAML::Node& document : YAML::LoadAll(text)) {
-    if (!document.IsNull()) {
-      found.push_back(document);
-    }
-  }
-  if (found.size() > 1) {
-    second(std::next(found.begin())->Mark().line + 1);
-  }
-  return found.empty() ? YAML::Node() : found.front();
-}
-
-/// yaml-cpp's word for nesting beyond its limit says nothing.
-std::string reason_of(const YAML::Exception& error) {
-  return error.msg == YAML::ErrorMsg::BAD_FILE ? "it is nested too deep" : error.msg;
-}
-
 YAML::Node parse(const std::filesystem::path& file) {
   const std::string text = read_small_file(file, kLargestFile, kPurpose);
+  if (const std::string problem = problem_of_text(text); !problem.empty()) {
+    throw ConfigError(fmt::format("{}: not readable as YAML: {}. Try: a text editor's file",
+                                  file.string(), problem));
+  }
   try {
-    return only_document(text, [&](int line) {
-      throw ConfigError(
-          fmt::format("{}:{}: a second YAML document begins here (a run reads one, so its keys "
-                      "would have no effect). Try: without the --- before it, or a file of its own",
-                      file.string(), line));
+    const OnlyDocument found = only_document(text);
+    validate(found.second_line == 0, [&] {
+      return fmt::format(
+          "{}:{}: a second YAML document begins here (a run reads one, so its keys would have no "
+          "effect). Try: without the --- before it, or a file of its own",
+          file.string(), found.second_line);
     });
+    return found.node;
   } catch (const YAML::Exception& error) {
     throw ConfigError(
         fmt::format("{}:{}: not readable as YAML: {}. Try: check the indentation and "
@@ -134,22 +120,25 @@ void read_override(const std::string& text, ConfigEntries& entries, Problems& pr
     return;
   }
   const std::string path = text.substr(0, equals);
-  YAML::Node value;
-  bool one = true;
+  if (const std::string problem = problem_of_text(text); !problem.empty()) {
+    problems.add(origin, path, problem, "", "key=value as text");
+    return;
+  }
+  OnlyDocument value;
   try {
-    value.reset(only_document(text.substr(equals + 1), [&](int) { one = false; }));
+    value = only_document(text.substr(equals + 1));
   } catch (const YAML::Exception& error) {
     problems.add(origin, path, "the value is not readable as YAML: " + reason_of(error), "",
                  "quote the argument for the shell");
     return;
   }
-  if (!one) {
+  if (value.second_line != 0) {
     problems.add(origin, path, "the value holds a second YAML document", "only one could count",
                  "key=value for each");
     return;
   }
   entries.remove_if([&](const ConfigEntry& entry) { return entry.path == path; });
-  entries.push_back({path, value, origin});
+  entries.push_back({path, value.node, origin});
 }
 
 }  // namespace sherd::config

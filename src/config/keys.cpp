@@ -54,11 +54,11 @@ void add_data(Keys& k) {
                         "4"},
                        SHERD_FIELD(data.token_bytes), Choice<int>{{{"2", 2}, {"4", 4}, {"8", 8}}}));
   using ByteOrder = DataConfig::ByteOrder;
-  k.push_back(
-      make_key({"data.token_byte_order", kNoted,
-                "of ids in token files without a header: little or big", "big"},
-               SHERD_FIELD(data.token_byte_order),
-               Choice<ByteOrder>{{{"little", ByteOrder::little}, {"big", ByteOrder::big}}}));
+  k.push_back(make_key(
+      {"data.token_byte_order", kNoted,
+       "of ids in token files without a header: little or big; default: little", "big"},
+      SHERD_FIELD(data.token_byte_order),
+      Choice<std::optional<ByteOrder>>{{{"little", ByteOrder::little}, {"big", ByteOrder::big}}}));
   k.push_back(make_key({"data.sequence_length", kRefused, "tokens a sequence", "256"},
                        SHERD_FIELD(data.sequence_length), Whole{1, kMaxSize}));
   k.push_back(make_key({"data.order", kNoted, "in which sequences are read", "sequential"},
@@ -250,10 +250,15 @@ void add_rest(Keys& k) {
                SHERD_FIELD(checkpoint.staging_bytes_per_node), Whole{1, kMax}));
   using Resume = CheckpointConfig::Resume;
   k.push_back(make_key(
-      {"checkpoint.resume", kFree, "whether to go on from the newest checkpoint", "auto"},
+      {"checkpoint.resume", kFree,
+       "whether to go on from the newest checkpoint: auto, must (end without one), never, or older "
+       "(take an older one where the newest cannot be read)",
+       "auto"},
       SHERD_FIELD(checkpoint.resume),
-      Choice<Resume>{
-          {{"auto", Resume::automatic}, {"never", Resume::never}, {"must", Resume::must}}}));
+      Choice<Resume>{{{"auto", Resume::automatic},
+                      {"never", Resume::never},
+                      {"must", Resume::must},
+                      {"older", Resume::older}}}));
   k.push_back(make_key({"checkpoint.load_from", kFree,
                         "another run's checkpoint to start from, a step folder or its directory; "
                         "only read",

@@ -50,7 +50,9 @@ void TrainingRun::look_for_stored_run() {
 std::optional<io::LoadReport> TrainingRun::load_state() {
   using Resume = config::CheckpointConfig::Resume;
   if (config_.checkpoint.resume != Resume::never) {
-    if (auto report = checkpointer_->load_latest(state_)) {
+    io::LoadOptions options;
+    options.older_if_unreadable = config_.checkpoint.resume == Resume::older;
+    if (auto report = checkpointer_->load_latest(state_, options)) {
       saved_step_ = report->step;
       return report;
     }

@@ -14,6 +14,7 @@
 #include "sherd/data/data_source.hpp"
 #include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/io/checkpointer.hpp"
+#include "sherd/io/folder_owner.hpp"
 #include "sherd/optim/loss_scaler.hpp"
 #include "sherd/optim/optimizer.hpp"
 #include "sherd/runtime/device.hpp"
@@ -36,6 +37,7 @@ class TrainingRun {
 
  private:
   // setup.cpp
+  void own_log_folder();
   void write_config();
   void open_data();
   void open_weights();
@@ -84,6 +86,7 @@ class TrainingRun {
   std::optional<optim::LossScaler> scaler_;  // fp16 only
   dtensor::StateDict state_;
   fsdp::MemoryReport memory_;
+  std::optional<io::FolderOwner> log_owner_;
   std::optional<io::Checkpointer> checkpointer_;
   std::optional<MetricsWriter> metrics_;
   std::optional<Console> console_;

@@ -80,6 +80,15 @@ void TrainingRun::say(const std::string& text) {
   }
 }
 
+/// Two runs in one folder would mix their lines, and each would cut off what the other has written.
+void TrainingRun::own_log_folder() {
+  try {
+    log_owner_.emplace(config_.logging.directory);
+  } catch (const IoError& error) {  // a full or missing disk, of which the writer will tell
+    log::debug(error.what());
+  }
+}
+
 void TrainingRun::write_config() {
   comm::all_or_config_error(ranks(), [&] {
     if (runtime_.rank() != 0) {
@@ -88,6 +97,7 @@ void TrainingRun::write_config() {
     const auto file = config_.logging.directory / "config.yaml";
     std::error_code error;
     std::filesystem::create_directories(config_.logging.directory, error);
+    own_log_folder();
     const int problem = replace_text(file, config_.resolved_yaml);
     if (problem == 0) {
       return;

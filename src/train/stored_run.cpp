@@ -23,12 +23,8 @@ std::string config_in(const std::filesystem::path& step_folder) {
 StoredRun find_stored_run(const std::filesystem::path& directory) {
   StoredRun found;
   try {
-    for (const io::CheckpointInfo& info : io::list_checkpoints(directory)) {
-      found.maybe = true;
-      if (info.committed) {
-        found.folder = info.path;
-      }
-    }
+    found.maybe = !io::list_checkpoints(directory).empty();
+    found.folder = io::resolve_checkpoint(directory);
   } catch (const std::exception&) {  // not there yet, or not readable
   }
   if (!found.folder.empty()) {

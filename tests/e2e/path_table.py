@@ -115,7 +115,8 @@ class PathTable(ProgramTest):
         env = {**os.environ, "HOME": str(self.folder / folder_of(name) / "home")}
         env.pop("NOT_SET_HERE", None)
         # No daemon of MPI for each of many single processes; then each needs a folder of its own.
-        env.update(OMPI_MCA_ess_singleton_isolated="1", TMPDIR=str(self.fresh(f"mpi{number}")))
+        env.update(OMPI_MCA_ess_singleton_isolated="1",
+                   OMPI_MCA_orte_tmpdir_base=str(self.fresh(f"mpi{number}")))
         as_user = {"user": 65534, "group": 65534, "extra_groups": []} if self.drops(kind) else {}
         try:
             done = subprocess.run([PROGRAM, *command(path, number)], capture_output=True, text=True,

@@ -13,4 +13,7 @@ namespace sherd {
 /// The same without newlines and tabs: a name in a table or in the middle of a message.
 [[nodiscard]] std::string printable_name(std::string_view text);
 
+/// Whether all of it is UTF-8, as JSON and so a checkpoint's own texts must be.
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
 }  // namespace sherd

@@ -79,11 +79,11 @@ TEST(WholeNumber, NeverCastsSilently) {
 
 TEST(ExpandPath, KnowsHomeAndVariables) {
   ::setenv("HOME", "/h", 1);
-  ::setenv("SHERD_TEST_PLACE", "/scratch", 1);
+  ::setenv("SHERD_TEST_PLACE", "/disk", 1);
   EXPECT_EQ(expand_path("~"), "/h");
   EXPECT_EQ(expand_path("~/ck"), "/h/ck");
-  EXPECT_EQ(expand_path("$SHERD_TEST_PLACE/a"), "/scratch/a");
-  EXPECT_EQ(expand_path("a/${SHERD_TEST_PLACE}b"), "a//scratchb");
+  EXPECT_EQ(expand_path("$SHERD_TEST_PLACE/a"), "/disk/a");
+  EXPECT_EQ(expand_path("a/${SHERD_TEST_PLACE}b"), "a//diskb");
   EXPECT_EQ(expand_path("a~b/$$x"), "a~b/$x");
 }
 

@@ -70,6 +70,14 @@ TEST_F(ConfigYaml, DeepNestingIsRefused) {
   }
 }
 
+TEST_F(ConfigYaml, TextThatNeverEndsIsRefused) {
+  EXPECT_THAT(problems(std::string("model: {preset: tin\0\n---\na: 1\n", 31)),
+              HasSubstr("run.yaml: not readable as YAML: it holds the control character 0x00"));
+  EXPECT_THAT(problems(",\n---\n---\n"), HasSubstr("something that begins no document"));
+  EXPECT_THAT(problems(base("logging: {directory: \xFF}\n")), HasSubstr("is not text in UTF-8"));
+  EXPECT_THAT(problems(base(), {"logging.directory=\xFF"}), HasSubstr("is not text in UTF-8"));
+}
+
 TEST_F(ConfigYaml, PathsAreExpanded) {
   ::setenv("HOME", folder_.path().c_str(), 1);
   ::setenv("SHERD_TEST_PLACE", folder_.path().c_str(), 1);

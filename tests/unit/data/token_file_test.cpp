@@ -127,6 +127,25 @@ TEST_F(TokenFiles, WhereSixteenBitsDoNotHoldTheVocabularyTheWidthMustBeSaid) {
   EXPECT_EQ(problem(config("t.bin"), 65536), "");
 }
 
+TEST_F(TokenFiles, IdsOfALargerVocabularyAreKnownByTheirWidthAllTheSame) {
+  folder_.write("t.bin", as_bytes(ids_of_a_text(4000, 128256), {4}));
+  for (const std::int64_t vocab : {50257, 65536, 100000}) {
+    EXPECT_THAT(problem(config("t.bin", 2), vocab), HasSubstr("Try: data.token_bytes=4")) << vocab;
+    EXPECT_THAT(problem(config("t.bin", 4), vocab), HasSubstr("t.bin: token ")) << vocab;
+  }
+  EXPECT_THAT(problem(config("t.bin"), 100000), HasSubstr("Try: data.token_bytes=4"));
+}
+
+TEST_F(TokenFiles, IdsOfATinyVocabularyAreNotTakenForWideOnes) {
+  auto ids = ids_of_a_text(4000, 5);
+  for (std::uint64_t& id : ids) {
+    id %= 5;
+  }
+  EXPECT_EQ(problem_of("t.bin", as_bytes(ids, {2}), 5), "");
+  ids[100] = 5;
+  EXPECT_THAT(problem_of("t.bin", as_bytes(ids, {2}), 5), HasSubstr("token 100 is 5"));
+}
+
 TEST_F(TokenFiles, FewOrConstantIdsSayNothing) {
   EXPECT_EQ(problem_of("t.bin", std::string(400, '\0')), "");
   EXPECT_EQ(problem_of("t.bin", as_bytes(std::vector<std::uint64_t>(200, 7), {4})), "");
