@@ -7,6 +7,7 @@
 
 #include "config/keys.hpp"
 #include "config/render.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::config {
 namespace {
@@ -16,6 +17,9 @@ using Json = nlohmann::ordered_json;
 std::string text_of(const Json& value) {
   return value.is_null() ? "not set" : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+
+/// Whatever the order of an object's keys.
+bool same(const Json& a, const Json& b) { return nlohmann::json(a) == nlohmann::json(b); }
 
 /// Calls `visit(path, value)` for every key of a rendered configuration.
 template <class Visit>
@@ -67,7 +71,7 @@ class StoredComparison {
       before = key.get(before_);
       now = key.get(config_);
     }
-    if (before == now) {
+    if (same(before, now)) {
       return;
     }
     if (key.on_resume == OnResume::refused) {
@@ -84,7 +88,7 @@ class StoredComparison {
     const Json& before = stored_.at("model");
     for (const auto& [name, now] : now_.at("model").items()) {
       const std::string path = "model." + name;
-      if (!known_.contains(path) && before.contains(name) && before.at(name) != now) {
+      if (!known_.contains(path) && before.contains(name) && !same(before.at(name), now)) {
         refuse(path, before.at(name), now);
       }
     }
@@ -125,7 +129,7 @@ std::vector<comm::Fact> common_facts(const TrainConfig& config) {
 }
 
 StoredDifferences differences_from_stored(const std::string& stored, const TrainConfig& config) {
-  const Json json = Json::parse(stored, nullptr, false);
+  const Json json = parse_json_or_null<Json>(stored);
   if (!json.is_object() || !json.contains("model") || !json.at("model").is_object()) {
     return {};
   }
