@@ -7,6 +7,7 @@
 
 #include "config/keys.hpp"
 #include "config/render.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::config {
 namespace {
@@ -45,7 +46,7 @@ Json value_at(const Json& config, const std::string& path) {
 class StoredComparison {
  public:
   StoredComparison(const Json& stored, const TrainConfig& config)
-      : stored_(stored), config_(config), now_(Json::parse(render_json(config))) {
+      : stored_(stored), config_(config), now_(parse_json<Json>(render_json(config), "the configuration")) {
     const models::ModelFamily& family = config.model.spec.family();
     before_.model.spec = models::ModelSpec(family, family.defaults());
   }
@@ -116,7 +117,7 @@ class StoredComparison {
 
 std::vector<comm::Fact> common_facts(const TrainConfig& config) {
   std::vector<comm::Fact> facts;
-  for_each_key(Json::parse(render_json(config)), [&](const std::string& path, const Json& value) {
+  for_each_key(parse_json<Json>(render_json(config), "the configuration"), [&](const std::string& path, const Json& value) {
     if (path != "fsdp_config.local_rank") {
       facts.push_back({path, text_of(value)});
     }
@@ -125,7 +126,7 @@ std::vector<comm::Fact> common_facts(const TrainConfig& config) {
 }
 
 StoredDifferences differences_from_stored(const std::string& stored, const TrainConfig& config) {
-  const Json json = Json::parse(stored, nullptr, false);
+  const Json json = parse_json_or_null<Json>(stored);
   if (!json.is_object() || !json.contains("model") || !json.at("model").is_object()) {
     return {};
   }
