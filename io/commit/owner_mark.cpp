@@ -110,7 +110,12 @@ bool write_new_mark(const std::filesystem::path& folder, const OwnerMark& mark) 
   }
   fs->close(fd);
   const std::string text = json_of(mark);
-  File(*fs, path, O_WRONLY).write_at(std::as_bytes(std::span(text)), 0);
+  try {
+    File(*fs, path, O_WRONLY).write_at(std::as_bytes(std::span(text)), 0);
+  } catch (const IoError&) {  // a full disk still has room for a name: one that says nothing
+    ::unlink(path.c_str());
+    throw;
+  }
   return true;
 }
 

@@ -2,8 +2,8 @@
 
 namespace sherd::io {
 
-/// Of docs/checkpoint-format.md; a reader refuses newer versions.
+/// Of docs/checkpoint-format.md, which says what each version changed; a reader refuses newer ones.
 inline constexpr const char* kFormatName = "sherd-checkpoint";
-inline constexpr int kFormatVersion = 1;
+inline constexpr int kFormatVersion = 2;
 
 }  // namespace sherd::io

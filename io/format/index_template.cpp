@@ -16,7 +16,7 @@ namespace {
 class IndexBuilder {
  public:
   IndexBuilder(const StateLayout& layout, const ShardFiles& files, hid_t file)
-      : layout_(layout), files_(files), file_(file), types_(file), groups_(file) {
+      : layout_(layout), files_(files), file_(file), groups_(file) {
     describe_file(file, layout.world_size);
     hdf5::create_group(file, "/meta");
     groups_.assume("/meta");
@@ -110,7 +110,7 @@ class IndexBuilder {
   const StateLayout& layout_;
   const ShardFiles& files_;
   hid_t file_;
-  hdf5::CommittedTypes types_;
+  hdf5::ElementTypes types_;
   GroupTree groups_;
 };
 

@@ -27,6 +27,22 @@ std::string link_path(std::string_view key) {
   }
 }
 
+std::string key_of_path(std::string_view path) {
+  std::string key;
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    const std::string_view code = path.substr(i, 3);
+    if (path[i] == '/') {
+      key += '.';
+    } else if (code == "%2F" || code == "%25" || code == "%00") {
+      key += code == "%2F" ? "/" : (code == "%25" ? "%" : "");
+      i += 2;
+    } else {
+      key += path[i];
+    }
+  }
+  return key;
+}
+
 std::string rank_group(int rank) { return fmt::format("/rank-{:05}", rank); }
 
 void GroupTree::make_parents(const std::string& link) {

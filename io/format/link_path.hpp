@@ -12,6 +12,9 @@ namespace sherd::io {
 /// ('/') and '%' become %XX, an empty part becomes "%00", a part "." cannot occur.
 [[nodiscard]] std::string link_path(std::string_view key);
 
+/// The inverse; a '%' that link_path() would not write stays as it is.
+[[nodiscard]] std::string key_of_path(std::string_view path);
+
 /// "/rank-00003"
 [[nodiscard]] std::string rank_group(int rank);
 

@@ -17,7 +17,7 @@ constexpr std::size_t kMetadataBytesPerDataset = 1536;
 
 class ShardFileBuilder {
  public:
-  ShardFileBuilder(const StateLayout& layout, hid_t file, hdf5::CommittedTypes& types)
+  ShardFileBuilder(const StateLayout& layout, hid_t file, hdf5::ElementTypes& types)
       : layout_(layout), file_(file), types_(types), groups_(file) {}
 
   void add(int rank, std::size_t item) {
@@ -75,7 +75,7 @@ class ShardFileBuilder {
 
   const StateLayout& layout_;
   hid_t file_;
-  hdf5::CommittedTypes& types_;
+  hdf5::ElementTypes& types_;
   GroupTree groups_;
   std::vector<PlacedDataset> placed_;
 };
@@ -114,12 +114,11 @@ void describe_file(hid_t file, int world_size) {
   hdf5::set_attribute(file, "format", kFormatName);
   hdf5::set_attribute(file, "version", std::int64_t{kFormatVersion});
   hdf5::set_attribute(file, "world_size", std::int64_t{world_size});
-  hdf5::create_group(file, "/dtypes");
 }
 
 std::vector<PlacedDataset> create_shard_datasets(const StateLayout& layout,
                                                  std::span<const int> ranks, hid_t file,
-                                                 hdf5::CommittedTypes& types) {
+                                                 hdf5::ElementTypes& types) {
   ShardFileBuilder builder(layout, file, types);
   const std::vector<std::size_t> order = file_order(layout);
   for (const int rank : ranks) {
@@ -152,7 +151,7 @@ ShardTemplate build_shard_template(const StateLayout& layout, std::span<const in
         hdf5::create_file(image, metadata_bytes(layout, ranks.size()), hdf5::Pages::shared);
     describe_file(file.get(), layout.world_size);
     {
-      hdf5::CommittedTypes types(file.get());
+      hdf5::ElementTypes types;
       datasets = create_shard_datasets(layout, ranks, file.get(), types);
     }
     hdf5::close_file(std::move(file));

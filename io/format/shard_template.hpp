@@ -23,14 +23,14 @@ struct ShardTemplate {
 /// How much the metadata of the datasets of `ranks` takes, about.
 [[nodiscard]] std::size_t metadata_bytes(const StateLayout& layout, std::size_t ranks);
 
-/// The attributes of a file of ours, and the group /dtypes.
+/// The attributes of a file of ours.
 void describe_file(hid_t file, int world_size);
 
 /// Creates the datasets of `ranks` in an open file.
 [[nodiscard]] std::vector<PlacedDataset> create_shard_datasets(const StateLayout& layout,
                                                                std::span<const int> ranks,
                                                                hid_t file,
-                                                               hdf5::CommittedTypes& types);
+                                                               hdf5::ElementTypes& types);
 
 /// A closed file as a template. `fields` are extents of it that change from save to save
 /// and belong to no rank.

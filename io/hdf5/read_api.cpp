@@ -1,5 +1,6 @@
 #include "io/hdf5/read_api.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "io/disk/file_ops.hpp"
@@ -68,6 +69,9 @@ std::string name_in(hid_t list, std::size_t index, const Get& get, const char* c
   std::string name(static_cast<std::size_t>(length) + 1, '\0');
   get(list, index, name.data(), name.size());
   name.resize(static_cast<std::size_t>(length));
+  for (auto at = name.find("%%"); at != std::string::npos; at = name.find("%%", at + 1)) {
+    name.erase(at, 1);  // how a plain '%' is written there
+  }
   return name;
 }
 
@@ -192,8 +196,30 @@ std::optional<std::string> read_text(const Hdf5Dataset& dataset) {
   });
 }
 
+std::optional<std::int64_t> read_number(const Hdf5Dataset& dataset) {
+  if (dtype_of(dataset) != DType::i64 || !extents_of(dataset).empty()) {
+    return std::nullopt;
+  }
+  std::int64_t value = 0;
+  ok(H5Dread(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), "H5Dread",
+     "number");
+  return value;
+}
+
+void write_number(const Hdf5Dataset& dataset, std::int64_t value) {
+  ok(H5Dwrite(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), "H5Dwrite",
+     "number");
+}
+
+std::size_t text_bytes(const Hdf5Dataset& dataset) {
+  const Hdf5Type type(id(H5Dget_type(dataset.get()), "H5Dget_type", "dataset"));
+  return H5Tget_size(type.get());
+}
+
 void write_text(const Hdf5Dataset& dataset, hid_t type, const std::string& text) {
-  ok(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()), "H5Dwrite",
+  std::string padded = text;
+  padded.resize(std::max(text.size() + 1, H5Tget_size(type)), '\0');
+  ok(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), "H5Dwrite",
      "text");
 }
 
@@ -209,15 +235,6 @@ std::optional<std::vector<std::int64_t>> numbers_attribute(hid_t object, const c
     ok(H5Aread(attribute->get(), H5T_NATIVE_INT64, numbers.data()), "H5Aread", name);
   }
   return numbers;
-}
-
-void copy_group(hid_t from, const std::string& path, hid_t to) {
-  const Hdf5Properties list(id(H5Pcreate(H5P_OBJECT_COPY), "H5Pcreate", "object copy"));
-  ok(H5Pset_copy_object(list.get(), H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG), "H5Pset_copy_object",
-     path);
-  ok(H5Padd_merge_committed_dtype_path(list.get(), "/dtypes"), "H5Padd_merge_committed_dtype_path",
-     path);
-  ok(H5Ocopy(from, path.c_str(), to, path.c_str(), list.get(), H5P_DEFAULT), "H5Ocopy", path);
 }
 
 }  // namespace sherd::io::hdf5

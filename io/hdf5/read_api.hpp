@@ -30,7 +30,7 @@ enum class DatasetLayout : std::uint8_t { contiguous, virtual_, other };
 
 /// One mapping of a virtual dataset.
 struct Mapping {
-  std::string file;
+  std::string file;  ///< both names as they are, without HDF5's format characters
   std::string dataset;
   std::vector<Box> boxes;     ///< of the virtual dataset, in order
   bool whole_source = false;  ///< all elements of the source are mapped, in its order
@@ -39,12 +39,14 @@ struct Mapping {
 
 /// The text of a scalar string dataset of fixed or variable length; nullopt for other types.
 [[nodiscard]] std::optional<std::string> read_text(const Hdf5Dataset& dataset);
-/// The inverse, into a dataset of the fixed-length `type`.
+/// How many bytes a fixed-length text dataset takes, the NUL among them.
+[[nodiscard]] std::size_t text_bytes(const Hdf5Dataset& dataset);
+/// The inverse of read_text(), into a dataset of the fixed-length `type`, which takes them all.
 void write_text(const Hdf5Dataset& dataset, hid_t type, const std::string& text);
+/// The number of a scalar i64 dataset; nullopt for another one.
+[[nodiscard]] std::optional<std::int64_t> read_number(const Hdf5Dataset& dataset);
+void write_number(const Hdf5Dataset& dataset, std::int64_t value);
 [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers_attribute(hid_t object,
                                                                          const char* name);
-
-/// Copies a group with all that is below it; committed types are looked up in the target's /dtypes.
-void copy_group(hid_t from, const std::string& path, hid_t to);
 
 }  // namespace sherd::io::hdf5

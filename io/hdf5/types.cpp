@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string>
 
-#include "io/hdf5/write_api.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::io::hdf5 {
@@ -65,28 +63,6 @@ Hdf5Type file_type(DType dtype) {
   return Hdf5Type(H5Tcopy(standard_type(dtype)));
 }
 
-const char* type_name(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::f64:
-      return "float64";
-    case DType::f32:
-      return "float32";
-    case DType::f16:
-      return "float16";
-    case DType::bf16:
-      return "bfloat16";
-    case DType::i64:
-      return "int64";
-    case DType::i32:
-      return "int32";
-    case DType::u16:
-      return "uint16";
-    case DType::u8:
-      return "uint8";
-  }
-  return "?";
-}
-
 std::array<std::byte, 8> missing_value(DType dtype) noexcept {
   switch (dtype) {
     case DType::f64:
@@ -108,14 +84,12 @@ std::array<std::byte, 8> missing_value(DType dtype) noexcept {
   return bytes_of(std::numeric_limits<std::uint16_t>::max());
 }
 
-hid_t CommittedTypes::get(DType dtype) {
+hid_t ElementTypes::get(DType dtype) {
   const auto found = types_.find(dtype);
   if (found != types_.end()) {
     return found->second.get();
   }
-  Hdf5Type type = file_type(dtype);
-  commit_type(file_, std::string("/dtypes/") + type_name(dtype), type.get());
-  return types_.emplace(dtype, std::move(type)).first->second.get();
+  return types_.emplace(dtype, file_type(dtype)).first->second.get();
 }
 
 }  // namespace sherd::io::hdf5

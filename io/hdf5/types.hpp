@@ -13,20 +13,16 @@ namespace sherd::io::hdf5 {
 /// fields, so that its tools print numbers.
 [[nodiscard]] Hdf5Type file_type(DType dtype);
 
-/// "bfloat16", "float32", "int64" ...: the name under /dtypes.
-[[nodiscard]] const char* type_name(DType dtype) noexcept;
-
 /// One element that says "missing": NaN, or the largest unsigned or smallest signed number.
 [[nodiscard]] std::array<std::byte, 8> missing_value(DType dtype) noexcept;
 
-/// The types of one file, committed under /dtypes as they are first asked for.
-class CommittedTypes {
+/// One HDF5 type a dtype, made when first asked for. None is committed to a file: h5repack and
+/// netCDF fail on named types, and a name would add nothing to what the type says.
+class ElementTypes {
  public:
-  explicit CommittedTypes(hid_t file) : file_(file) {}
   [[nodiscard]] hid_t get(DType dtype);
 
  private:
-  hid_t file_;
   std::map<DType, Hdf5Type> types_;
 };
 

@@ -1,5 +1,7 @@
 #include "io/hdf5/write_api.hpp"
 
+#include <algorithm>
+
 #include "io/hdf5/check.hpp"
 #include "io/hdf5/memory_driver.hpp"
 
@@ -34,6 +36,28 @@ Hdf5Properties dataset_properties() {
   Hdf5Properties list = properties(H5P_DATASET_CREATE);
   ok(H5Pset_obj_track_times(list.get(), false), "H5Pset_obj_track_times", "dataset");
   return list;
+}
+
+/// A name beyond ASCII says that it is UTF-8.
+Hdf5Properties link_properties(const std::string& path) {
+  Hdf5Properties list = properties(H5P_LINK_CREATE);
+  const bool ascii = std::all_of(path.begin(), path.end(), [](char c) { return (c & 0x80) == 0; });
+  if (!ascii) {
+    ok(H5Pset_char_encoding(list.get(), H5T_CSET_UTF8), "H5Pset_char_encoding", path);
+  }
+  return list;
+}
+
+/// In the names of a source HDF5 takes "%b" for the number of a block.
+std::string without_format(const std::string& name) {
+  std::string escaped;
+  for (const char c : name) {
+    escaped += c;
+    if (c == '%') {
+      escaped += c;
+    }
+  }
+  return escaped;
 }
 
 void write_attribute(hid_t object, const char* name, hid_t type, const Hdf5Space& space,
@@ -100,20 +124,15 @@ void close_file(Hdf5File file, std::string_view name) {
 void create_group(hid_t file, const std::string& path) {
   const Hdf5Properties creation = properties(H5P_GROUP_CREATE);
   ok(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times", path);
-  const Hdf5Group group(id(H5Gcreate2(file, path.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-                           "H5Gcreate2", path));
+  const Hdf5Group group(
+      id(H5Gcreate2(file, path.c_str(), link_properties(path).get(), creation.get(), H5P_DEFAULT),
+         "H5Gcreate2", path));
 }
 
 void hard_link(hid_t file, const std::string& existing, const std::string& name) {
-  ok(H5Lcreate_hard(file, existing.c_str(), file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+  ok(H5Lcreate_hard(file, existing.c_str(), file, name.c_str(), link_properties(name).get(),
+                    H5P_DEFAULT),
      "H5Lcreate_hard", name);
-}
-
-void commit_type(hid_t file, const std::string& path, hid_t type) {
-  const Hdf5Properties creation = properties(H5P_DATATYPE_CREATE);
-  ok(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times", path);
-  ok(H5Tcommit2(file, path.c_str(), type, H5P_DEFAULT, creation.get(), H5P_DEFAULT), "H5Tcommit2",
-     path);
 }
 
 Hdf5Dataset create_contiguous(hid_t file, const std::string& path, hid_t type,
@@ -123,9 +142,9 @@ Hdf5Dataset create_contiguous(hid_t file, const std::string& path, hid_t type,
   ok(H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time", path);
   ok(H5Pset_fill_time(list.get(), H5D_FILL_TIME_NEVER), "H5Pset_fill_time", path);
   const Hdf5Space space = simple_space(extents, path);
-  return Hdf5Dataset(
-      id(H5Dcreate2(file, path.c_str(), type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
-         "H5Dcreate2", path));
+  return Hdf5Dataset(id(H5Dcreate2(file, path.c_str(), type, space.get(),
+                                   link_properties(path).get(), list.get(), H5P_DEFAULT),
+                        "H5Dcreate2", path));
 }
 
 std::uint64_t offset_of(const Hdf5Dataset& dataset, const std::string& path) {
@@ -146,14 +165,14 @@ Hdf5Dataset create_virtual(hid_t file, const std::string& path, hid_t type,
   for (const VirtualSource& source : sources) {
     select_boxes(space, source.boxes, path);
     const Hdf5Space all = simple_space(source.extents, path);
-    ok(H5Pset_virtual(list.get(), space.get(), source.file.c_str(), source.dataset.c_str(),
-                      all.get()),
+    ok(H5Pset_virtual(list.get(), space.get(), without_format(source.file).c_str(),
+                      without_format(source.dataset).c_str(), all.get()),
        "H5Pset_virtual", path);
   }
   ok(H5Sselect_all(space.get()), "H5Sselect_all", path);
-  return Hdf5Dataset(
-      id(H5Dcreate2(file, path.c_str(), type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
-         "H5Dcreate2", path));
+  return Hdf5Dataset(id(H5Dcreate2(file, path.c_str(), type, space.get(),
+                                   link_properties(path).get(), list.get(), H5P_DEFAULT),
+                        "H5Dcreate2", path));
 }
 
 void set_attribute(hid_t object, const char* name, std::string_view text) {

@@ -50,7 +50,6 @@ void close_file(Hdf5File file, std::string_view name = "a file in memory");
 /// A group without time stamps; its parent must exist.
 void create_group(hid_t file, const std::string& path);
 void hard_link(hid_t file, const std::string& existing, const std::string& name);
-void commit_type(hid_t file, const std::string& path, hid_t type);
 
 /// A contiguous dataset whose place in the file is fixed at once and never filled.
 [[nodiscard]] Hdf5Dataset create_contiguous(hid_t file, const std::string& path, hid_t type,
@@ -59,7 +58,7 @@ void commit_type(hid_t file, const std::string& path, hid_t type);
 [[nodiscard]] std::uint64_t offset_of(const Hdf5Dataset& dataset, const std::string& path);
 
 /// One source of a virtual dataset: all of `dataset`, which has `extents`, of `file` ("." is the
-/// same one), laid into the union of `boxes`.
+/// same one), laid into the union of `boxes`. Names are taken as they are.
 struct VirtualSource {
   std::string file;
   std::string dataset;

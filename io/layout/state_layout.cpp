@@ -6,47 +6,14 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
+#include "io/layout/storable.hpp"
 #include "io/layout/stored_parts.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::io {
 namespace {
-
-std::string top_level(const std::string& key) { return key.substr(0, key.find('.')); }
-
-void check_names(const dtensor::StateDict& state) {
-  std::set<std::string> names;
-  for (const auto& [key, tensor] : state.tensors) {
-    const std::string top = top_level(key);
-    if (key.empty() || top == "meta" || top == "dtypes" || top.starts_with("rank-")) {
-      throw ArgumentError(fmt::format(
-          "tensor key '{}' cannot be stored ('meta', 'dtypes' and 'rank-...' are the format's own "
-          "groups). Try: another first part of the name",
-          key));
-    }
-    names.insert(key);
-  }
-  for (const auto& [key, tensor] : state.tensors) {
-    for (const std::string& alias : tensor.spec.aliases) {
-      if (!names.insert(top_level(key) + "." + alias).second) {
-        throw ArgumentError(fmt::format("alias '{}' of '{}' names another tensor too", alias, key));
-      }
-    }
-  }
-  for (const std::string& name : names) {
-    for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-      if (names.count(name.substr(0, dot)) != 0) {
-        throw ArgumentError(
-            fmt::format("tensor keys '{}' and '{}' exclude each other (one would "
-                        "be a dataset and a group at once)",
-                        name.substr(0, dot), name));
-      }
-    }
-  }
-}
 
 void append(std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& more) {
   numbers.insert(numbers.end(), more.begin(), more.end());
@@ -163,7 +130,7 @@ std::string structure_signature(const dtensor::StateDict& state) {
 }
 
 void check_state(const dtensor::StateDict& state) {
-  check_names(state);
+  check_storable(state);
   for (const auto& [key, tensor] : state.tensors) {
     dtensor::check_consistent(tensor.spec, tensor.local);
   }

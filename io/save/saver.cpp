@@ -16,6 +16,7 @@
 #include "io/disk/damaged.hpp"
 #include "io/disk/page.hpp"
 #include "io/layout/host_state.hpp"
+#include "io/layout/storable.hpp"
 #include "io/save/write_queue.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
@@ -167,6 +168,7 @@ Saver::Consensus Saver::consult(std::int64_t step, const dtensor::StateDict& sta
   std::exception_ptr problem;
   try {
     expect(step >= 0, "a checkpoint's step is negative");
+    check_not_empty(state);
     check_state(state);
   } catch (const ArgumentError&) {
     problem = std::current_exception();

@@ -13,6 +13,7 @@
 #include "io/layout/host_state.hpp"
 #include "io/layout/region.hpp"
 #include "io/layout/state_layout.hpp"
+#include "io/layout/storable.hpp"
 #include "io/whole/file.hpp"
 #include "io/whole/load.hpp"
 #include "sherd/base/check.hpp"
@@ -131,6 +132,7 @@ void save_full_state(comm::MeshComms& comms, const dtensor::StateDict& state,
                      const fs_std::path& file, const FullStateOptions& options) {
   const comm::Ranks ranks{comms.world.get(), &comms.mesh};
   const dtensor::StateDict wanted = on_host(selected(state, options.select));
+  all_or_none(ranks, [&] { check_not_empty(wanted); });
   agree(ranks, wanted, file);
   const StateLayout layout = gather_layout(*ranks.world, *ranks.mesh, wanted);
   const fs_std::path temporary = temporary_name(ranks, file);

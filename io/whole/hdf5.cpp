@@ -26,29 +26,11 @@ std::string text_path(const std::string& key) {
   return "/meta" + link_path(key == "step" || key == "timing" ? key + "_text" : key);
 }
 
-/// The inverse of link_path().
-std::string key_of(std::string_view path) {
-  std::string key;
-  for (std::size_t i = 1; i < path.size(); ++i) {
-    if (path[i] == '/') {
-      key += '.';
-    } else if (path[i] == '%' && i + 2 < path.size()) {
-      const int code = std::stoi(std::string(path.substr(i + 1, 2)), nullptr, 16);
-      key += code == 0 ? std::string() : std::string(1, static_cast<char>(code));
-      i += 2;
-    } else {
-      key += path[i];
-    }
-  }
-  return key;
-}
-
 class Builder {
  public:
-  explicit Builder(hid_t file) : file_(file), types_(file), groups_(file) {
+  explicit Builder(hid_t file) : file_(file), groups_(file) {
     hdf5::set_attribute(file, "format", "sherd-full-state");
     hdf5::set_attribute(file, "version", std::int64_t{kFormatVersion});
-    hdf5::create_group(file, "/dtypes");
   }
 
   void add(WholeTensor& tensor) {
@@ -73,21 +55,32 @@ class Builder {
   }
 
   void add_text(const std::string& key, const std::string& text) {
-    const std::string path = text_path(key);
-    groups_.make_parents(path);
-    const Hdf5Type type = hdf5::string_type(text.size() + 1);
-    hdf5::write_text(hdf5::create_contiguous(file_, path, type.get(), {}), type.get(), text);
+    write_text_at(text_path(key), text, text.size() + 1);
   }
 
   void copy_meta(const std::filesystem::path& from) {
-    (void)types_.get(DType::i64);  // of /meta/step
     const Hdf5File source = hdf5::open_file(from);
-    hdf5::copy_group(source.get(), "/meta", file_);
+    for (const std::string& path : hdf5::dataset_paths(source.get(), "/meta")) {
+      const Hdf5Dataset dataset = hdf5::open_dataset(source.get(), path);
+      if (const auto text = hdf5::read_text(dataset)) {
+        write_text_at(path, *text, std::max(text->size() + 1, hdf5::text_bytes(dataset)));
+      } else if (const auto number = hdf5::read_number(dataset)) {
+        groups_.make_parents(path);
+        hdf5::write_number(hdf5::create_contiguous(file_, path, types_.get(DType::i64), {}),
+                           *number);
+      }
+    }
   }
 
  private:
+  void write_text_at(const std::string& path, const std::string& text, std::size_t bytes) {
+    groups_.make_parents(path);
+    const Hdf5Type type = hdf5::string_type(bytes);
+    hdf5::write_text(hdf5::create_contiguous(file_, path, type.get(), {}), type.get(), text);
+  }
+
   hid_t file_;
-  hdf5::CommittedTypes types_;
+  hdf5::ElementTypes types_;
   GroupTree groups_;
 };
 
@@ -118,7 +111,7 @@ class Listing {
 
   void add_text(const std::string& link, const Hdf5Dataset& dataset) {
     const auto text = hdf5::read_text(dataset);
-    std::string key = key_of(link.substr(5));
+    std::string key = key_of_path(link.substr(5));
     if (text && key != "timing") {
       result_
           .texts[key == "step_text" || key == "timing_text" ? key.substr(0, key.size() - 5) : key] =
@@ -134,7 +127,8 @@ class Listing {
     if (hdf5::layout_of(dataset) != hdf5::DatasetLayout::contiguous) {
       refuse(link, "is not contiguous");
     }
-    WholeTensor tensor{key_of(link), key_of(link), shape_of(dataset), *dtype, true, {}, 0};
+    WholeTensor tensor{
+        key_of_path(link), key_of_path(link), shape_of(dataset), *dtype, true, {}, 0};
     if (tensor.bytes() > 0) {
       tensor.file_offset = hdf5::offset_of(dataset, link);
       const auto [found, fresh] = by_offset_.emplace(tensor.file_offset, result_.tensors.size());

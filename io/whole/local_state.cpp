@@ -10,6 +10,7 @@
 #include "io/disk/positioned_reader.hpp"
 #include "io/layout/host_state.hpp"
 #include "io/layout/state_layout.hpp"
+#include "io/layout/storable.hpp"
 #include "io/whole/safetensors/header.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/json.hpp"
@@ -205,6 +206,7 @@ void save_local_state(comm::MeshComms& comms, const dtensor::StateDict& given,
   fs_std::path temporary = file;
   temporary += ".tmp";
   all_or_none(ranks, [&] {
+    check_not_empty(state);
     check_state(state);
     make_folder(folder);
     Json parts = parts_of(ranks, state);

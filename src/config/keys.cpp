@@ -54,11 +54,11 @@ void add_data(Keys& k) {
                         "4"},
                        SHERD_FIELD(data.token_bytes), Choice<int>{{{"2", 2}, {"4", 4}, {"8", 8}}}));
   using ByteOrder = DataConfig::ByteOrder;
-  k.push_back(
-      make_key({"data.token_byte_order", kNoted,
-                "of ids in token files without a header: little or big", "big"},
-               SHERD_FIELD(data.token_byte_order),
-               Choice<ByteOrder>{{{"little", ByteOrder::little}, {"big", ByteOrder::big}}}));
+  k.push_back(make_key(
+      {"data.token_byte_order", kNoted,
+       "of ids in token files without a header: little or big; default: little", "big"},
+      SHERD_FIELD(data.token_byte_order),
+      Choice<std::optional<ByteOrder>>{{{"little", ByteOrder::little}, {"big", ByteOrder::big}}}));
   k.push_back(make_key({"data.sequence_length", kRefused, "tokens a sequence", "256"},
                        SHERD_FIELD(data.sequence_length), Whole{1, kMaxSize}));
   k.push_back(make_key({"data.order", kNoted, "in which sequences are read", "sequential"},

@@ -16,6 +16,7 @@ constexpr std::size_t kPiece = 4096;  // a multiple of every width
 constexpr std::size_t kPieces = 64;
 constexpr std::size_t kLeastIds = 16;
 constexpr std::size_t kLeastKinds = 3;
+constexpr std::uint64_t kMillion = std::uint64_t{1} << 20;  // beyond any tokenizer's ids
 
 /// Stretches of the file that begin at multiples of 8, so that they hold whole ids of any width.
 std::vector<Bytes> sample(Bytes bytes) {
@@ -34,11 +35,16 @@ std::vector<Bytes> sample(Bytes bytes) {
 /// What the ids of a sample are in one format.
 struct Reading {
   std::size_t ids = 0;
-  std::size_t beyond = 0;         ///< not below the vocabulary's size
+  std::size_t beyond = 0;  ///< not below the vocabulary's size
+  std::size_t above_million = 0;
   std::size_t swapped = 0;        ///< multiples of 256: small ids of the other byte order
   std::set<std::uint64_t> kinds;  ///< a few different ids that are not 0
 
   [[nodiscard]] bool fits() const { return beyond == 0 && kinds.size() >= kLeastKinds; }
+  /// As ids of a somewhat larger vocabulary would be: an error, but of these ids.
+  [[nodiscard]] bool nearly_fits() const {
+    return above_million == 0 && 2 * beyond < ids && kinds.size() >= kLeastKinds;
+  }
   [[nodiscard]] bool all_swapped() const { return swapped == ids; }
 };
 
@@ -50,6 +56,7 @@ Reading read_as(const std::vector<Bytes>& pieces, const IdFormat& format, std::i
       const std::uint64_t id = id_at(piece.data() + at, format);
       ++reading.ids;
       reading.beyond += id >= static_cast<std::uint64_t>(vocab_size) ? 1 : 0;
+      reading.above_million += id >= kMillion ? 1 : 0;
       reading.swapped += id % 256 == 0 ? 1 : 0;
       if (id != 0 && reading.kinds.size() < kLeastKinds) {
         reading.kinds.insert(id);
@@ -74,16 +81,21 @@ std::array<IdFormat, 6> candidates(ByteOrder first) {
 
 bool is_better(const Reading& own, const IdFormat& stated, const Reading& other,
                const IdFormat& format, std::int64_t vocab_size) {
+  const bool no_chance = is_no_chance(other, format, vocab_size);
+  if (format.bytes > stated.bytes) {
+    const bool own_is_good = own.fits() && is_no_chance(own, stated, vocab_size);
+    return no_chance && (other.fits() || (other.nearly_fits() && !own_is_good));
+  }
   if (!other.fits()) {
     return false;
   }
   if (format.bytes < stated.bytes) {  // two narrow ids as a wide one exceed any vocabulary
-    return 2 * own.beyond >= own.ids;
+    return 2 * own.beyond >= own.ids && (no_chance || 2 * own.above_million >= own.ids);
   }
-  if (format.bytes == stated.bytes && own.beyond == 0) {
+  if (own.beyond == 0) {
     return own.all_swapped() && own.kinds.size() >= kLeastKinds && !other.all_swapped();
   }
-  return is_no_chance(other, format, vocab_size);
+  return no_chance;
 }
 
 }  // namespace
@@ -92,7 +104,11 @@ std::optional<IdFormat> likely_format(Bytes bytes, std::int64_t vocab_size) {
   const auto pieces = sample(bytes);
   for (const IdFormat& format : candidates(ByteOrder::little)) {
     const bool whole = bytes.size() % static_cast<std::size_t>(format.bytes) == 0;
-    if (whole && read_as(pieces, format, vocab_size).fits()) {
+    if (!whole) {
+      continue;
+    }
+    const Reading reading = read_as(pieces, format, vocab_size);
+    if (reading.fits() || (format.bytes > 2 && reading.nearly_fits())) {
       return format;
     }
   }

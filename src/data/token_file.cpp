@@ -57,12 +57,16 @@ std::string settings(const IdFormat& stated, const IdFormat& wanted) {
   return text;
 }
 
+IdFormat::ByteOrder order_of(const config::DataConfig& config) {
+  return config.token_byte_order.value_or(IdFormat::ByteOrder::little);
+}
+
 void require_width(const MappedFile& file, const config::DataConfig& config,
                    std::int64_t vocab_size) {
   if (config.token_bytes != 0 || vocab_size <= kMostOf16Bits || file.bytes().empty()) {
     return;
   }
-  const IdFormat unstated{.bytes = 0, .order = config.token_byte_order};
+  const IdFormat unstated{.bytes = 0, .order = order_of(config)};
   const auto likely = likely_format(file.bytes(), vocab_size);
   throw ConfigError(fmt::format(
       "{}: no header and no data.token_bytes says how wide its ids are (16 bits, which are meant "
@@ -88,7 +92,7 @@ TokenFile without_header(std::unique_ptr<MappedFile> file, const config::DataCon
   refuse_indexed(file->path(), config.token_bytes);
   require_width(*file, config, vocab_size);
   const IdFormat format{.bytes = config.token_bytes == 0 ? 2 : config.token_bytes,
-                        .order = config.token_byte_order};
+                        .order = order_of(config)};
   const auto width = static_cast<std::size_t>(format.bytes);
   if (bytes.size() % width != 0) {
     fail(file->path(), fmt::format("{} bytes long, which is no whole number of {}-bit tokens",

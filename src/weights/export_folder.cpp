@@ -44,6 +44,20 @@ fs::path work_folder(const fs::path& target) {
   return name;
 }
 
+/// Asked before hours of writing, not after.
+void require_usable(const fs::path& target) {
+  std::error_code unknown;
+  const bool named = fs::exists(fs::symlink_status(target, unknown));
+  validate(!named || fs::is_directory(target, unknown), [&] {
+    return fmt::format("{}: is no folder, or cannot be looked at. Try: another name",
+                       target.string());
+  });
+  validate(!named || ::access(target.c_str(), R_OK | W_OK | X_OK) == 0, [&] {
+    return fmt::format("{}: cannot be written to ({}). Try: another folder", target.string(),
+                       std::generic_category().message(errno));
+  });
+}
+
 void sync_folder(const fs::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) {
@@ -71,8 +85,7 @@ ExportFolder::ExportFolder(fs::path target, const fs::path& source, const fs::pa
   if (target_.filename().empty()) {
     target_ = target_.parent_path();
   }
-  validate(!fs::exists(target_) || fs::is_directory(target_),
-           [&] { return fmt::format("{}: is no folder. Try: another name", target_.string()); });
+  require_usable(target_);
   io::refuse_inside_checkpoint(target_);
   validate(!is_same_folder(target_, source), [&] {
     return fmt::format("{}: is the checkpoint itself. Try: another folder", target_.string());

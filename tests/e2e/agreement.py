@@ -52,8 +52,11 @@ class Agreement(ProgramTest):
 
     def test_variables_that_change_the_run(self):
         train = [PROGRAM, "train", "run.yaml"]
-        self.refused(self.launch(train, ["env", "SHERD_COMM_TIMEOUT=77", *train]),
-                     'SHERD_COMM_TIMEOUT is not set on rank 0 (', 'and "77" on rank 1 (')
+        self.refused(self.launch(train, ["env", "SHERD_IO=pwrite", *train]),
+                     'SHERD_IO is not set on rank 0 (', 'and "pwrite" on rank 1 (')
+        self.refused(self.launch(["env", "SHERD_COMM_TIMEOUT=88", *train],
+                                 ["env", "SHERD_COMM_TIMEOUT=77", *train]),
+                     'SHERD_COMM_TIMEOUT is "88" on rank 0 (', 'and "77" on rank 1 (')
 
     def test_what_may_differ(self):
         train = [PROGRAM, "train", "run.yaml"]

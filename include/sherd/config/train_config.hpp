@@ -30,7 +30,7 @@ struct DataConfig {
   std::vector<std::filesystem::path> text;    ///< files or folders, read as bytes
   int token_bytes = 0;  ///< of an id in files without a header: 2, 4 or 8; 0: nobody says, 2 if
                         ///< that holds the vocabulary
-  ByteOrder token_byte_order = ByteOrder::little;  ///< in files without a header
+  std::optional<ByteOrder> token_byte_order;  ///< in files without a header; default: little
   std::int64_t sequence_length = 256;
   Order order = Order::sequential;
   bool allow_change = false;  ///< resume although the data files are not those of the checkpoint

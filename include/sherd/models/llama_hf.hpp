@@ -10,8 +10,9 @@ namespace sherd::models {
 
 /// Reads a Hugging Face config.json of a Llama-family model. `where` names it in messages. Local.
 /// Throws ConfigError naming the key: another architecture or activation, rope types other than
-/// "default", keys that change the arithmetic (windows, experts, caps, multipliers, quantisation),
-/// sizes that no machine holds, keys missing or of the wrong type. Unknown keys are passed over.
+/// "default" and "llama3", keys that change the arithmetic (windows, experts, caps, multipliers,
+/// quantisation), sizes that no machine holds, keys missing or of the wrong type. Unknown keys are
+/// passed over.
 [[nodiscard]] LlamaConfig parse_hf_config(const std::string& json, const std::string& where);
 
 /// The sizes in a config.json, for plans: besides what parse_hf_config() takes, Mistral models and

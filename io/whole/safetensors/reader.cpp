@@ -37,12 +37,15 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& file)
     result = json.at("weight_map").get<std::map<std::string, std::string>>();
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(
-        fmt::format("{}: does not hold a weight_map of names ({})", file.string(), error.what()));
+        fmt::format("{}: does not hold a weight_map of names ({}). Try: download or copy it again",
+                    file.string(), error.what()));
   }
   for (const auto& [tensor, name] : result) {
     if (name.empty() || std::filesystem::path(name).filename() != name) {
-      throw ConfigError(fmt::format("{}: tensor '{}': '{}' is not the name of a file beside it",
-                                    file.string(), tensor, name));
+      throw ConfigError(
+          fmt::format("{}: tensor '{}': '{}' is not the name of a file beside it. "
+                      "Try: all files in one folder, and their bare names",
+                      file.string(), tensor, name));
     }
   }
   return result;

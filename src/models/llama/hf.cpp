@@ -56,6 +56,17 @@ LlamaConfig read_sizes(const HfReader& reader) {
   return config;
 }
 
+Json scaling_to_json(const RopeScaling& scaling) {
+  if (!scaling.given()) {
+    return nullptr;
+  }
+  return {{"rope_type", "llama3"},
+          {"factor", scaling.factor},
+          {"low_freq_factor", scaling.low_freq_factor},
+          {"high_freq_factor", scaling.high_freq_factor},
+          {"original_max_position_embeddings", scaling.original_max_position_embeddings}};
+}
+
 void check_sizes(const LlamaConfig& config, const std::string& where) {
   try {
     config.check();
@@ -107,7 +118,7 @@ std::string to_hf_config(const LlamaConfig& config, DType weights) {
   json["max_position_embeddings"] = config.max_position_embeddings;
   json["rms_norm_eps"] = config.rms_norm_eps;
   json["rope_theta"] = config.rope_theta;
-  json["rope_scaling"] = nullptr;
+  json["rope_scaling"] = scaling_to_json(config.rope_scaling);
   json["initializer_range"] = config.initializer_range;
   json["tie_word_embeddings"] = config.tie_word_embeddings;
   json["attention_bias"] = config.attention_bias;

@@ -23,22 +23,29 @@ const HfReader::Json* HfReader::find(const char* key) const {
 }
 
 void HfReader::whole(const char* key, std::int64_t& out, bool required) const {
-  const Json* value = find(key);
-  if (value == nullptr) {
-    if (required) {
-      fail(key,
-           "missing (the model's sizes are needed). Try: the config.json that belongs to "
-           "the weights");
-    }
+  if (required && find(key) == nullptr) {
+    fail(key,
+         "missing (the model's sizes are needed). Try: the config.json that belongs to the "
+         "weights");
+  }
+  whole(json_, "", key, out);
+}
+
+void HfReader::whole(const Json& object, const std::string& prefix, const char* key,
+                     std::int64_t& out) const {
+  const auto value = object.find(key);
+  if (value == object.end() || value->is_null()) {
     return;
   }
   if (!value->is_number_integer()) {
-    fail(key, quoted_json(*value) + " is not a whole number. Try: a number without quotes or dot");
+    fail(prefix + key,
+         quoted_json(*value) + " is not a whole number. Try: a number without quotes or dot");
   }
   constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
   if (value->is_number_unsigned() &&
       value->get<std::uint64_t>() > static_cast<std::uint64_t>(kLargest)) {
-    fail(key, quoted_json(*value) + " is larger than any size. Try: the model's own config.json");
+    fail(prefix + key,
+         quoted_json(*value) + " is larger than any size. Try: the model's own config.json");
   }
   out = value->get<std::int64_t>();
 }

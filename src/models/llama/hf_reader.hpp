@@ -18,9 +18,12 @@ class HfReader {
   /// nullptr when it is left out.
   [[nodiscard]] const Json* find(const char* key) const;
 
+  /// These read a member of the file, or of an object that stands in it under `prefix` ("key.").
+  /// What is left out stays as it is.
   void whole(const char* key, std::int64_t& out, bool required = false) const;
+  void whole(const Json& object, const std::string& prefix, const char* key,
+             std::int64_t& out) const;
   void real(const char* key, double& out) const { real(json_, "", key, out); }
-  /// The same of a member of an object that stands under "PREFIX.".
   void real(const Json& object, const std::string& prefix, const char* key, double& out) const;
   void flag(const char* key, bool& out) const;
   void must_be(const char* key, const std::string& wanted) const;

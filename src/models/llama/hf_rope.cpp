@@ -11,21 +11,28 @@ namespace {
 
 using Json = HfReader::Json;
 
+/// Throws for a kind that is not computed here.
+[[noreturn]] void fail_kind(const HfReader& reader, const std::string& key, const Json& kind) {
+  const char* instead = "a model whose rope_type is one of them";
+  if (kind == "dynamic") {
+    instead = "rope_scaling null, where no sequence is longer than max_position_embeddings";
+  }
+  reader.fail(key, fmt::format("{} is not supported (positions would be rotated wrongly; this "
+                               "version knows \"default\" and \"llama3\"). Try: {}",
+                               quoted_json(kind), instead));
+}
+
 /// "default" where the object does not say.
-std::string type_of(const HfReader& reader, const std::string& name, const Json& rope) {
+std::string kind_of(const HfReader& reader, const std::string& name, const Json& rope) {
   for (const char* key : {"rope_type", "type"}) {
-    const auto type = rope.find(key);
-    if (type == rope.end() || type->is_null()) {
+    const auto kind = rope.find(key);
+    if (kind == rope.end() || kind->is_null()) {
       continue;
     }
-    if (!type->is_string() || *type != "default") {
-      reader.fail(
-          name + "." + key,
-          fmt::format("{} is not supported (positions would be rotated wrongly; this version "
-                      "knows \"default\"). Try: a model of that kind, with rope_scaling null",
-                      quoted_json(*type)));
+    if (*kind != "default" && *kind != "llama3") {
+      fail_kind(reader, name + "." + key, *kind);
     }
-    return type->get<std::string>();
+    return kind->get<std::string>();
   }
   if (rope.contains("factor")) {
     reader.fail(name,
@@ -33,6 +40,26 @@ std::string type_of(const HfReader& reader, const std::string& name, const Json&
                 "own config.json");
   }
   return "default";
+}
+
+RopeScaling llama3(const HfReader& reader, const std::string& name, const Json& rope) {
+  const std::string prefix = name + ".";
+  for (const char* key :
+       {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
+    const auto value = rope.find(key);
+    if (value == rope.end() || !value->is_number()) {
+      reader.fail(prefix + key,
+                  "is no number (llama3's positions need it). Try: the model's own "
+                  "config.json");
+    }
+  }
+  RopeScaling scaling;
+  reader.real(rope, prefix, "factor", scaling.factor);
+  reader.real(rope, prefix, "low_freq_factor", scaling.low_freq_factor);
+  reader.real(rope, prefix, "high_freq_factor", scaling.high_freq_factor);
+  reader.whole(rope, prefix, "original_max_position_embeddings",
+               scaling.original_max_position_embeddings);
+  return scaling;
 }
 
 void read_object(const HfReader& reader, const char* name, const Json& rope, LlamaConfig& config) {
@@ -46,7 +73,9 @@ void read_object(const HfReader& reader, const char* name, const Json& rope, Lla
                   "model of one kind of layers");
     }
   }
-  (void)type_of(reader, name, rope);
+  if (kind_of(reader, name, rope) == "llama3") {
+    config.rope_scaling = llama3(reader, name, rope);
+  }
   const std::string prefix = std::string(name) + ".";
   reader.real(rope, prefix, "rope_theta", config.rope_theta);
   double rotated = 1.0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "models/llama/block.hpp"
+#include "models/llama/rope_scaling.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/nn/layers.hpp"
@@ -14,7 +15,7 @@ namespace {
 /// More of a size, of layers and of parameters than any machine holds or any model has: what is
 /// beyond would end in an overflow or be killed for its memory, not be refused.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
-constexpr std::int64_t kMostLayers = std::int64_t{1} << 16;
+constexpr std::int64_t kMostLayers = 10'000;
 constexpr double kMostParameters = 1e15;
 
 /// parameter_count() where it may be beyond what 64 bits count; biases and norms left out.
@@ -55,7 +56,7 @@ void check_magnitude(const LlamaConfig& c) {
   require_at_most(c, "max_position_embeddings", c.max_position_embeddings, kLargestSize);
   if (about_parameters(c) > kMostParameters) {
     throw ConfigError(fmt::format(
-        "model: no machine holds sizes like these together ({}). Try: "
+        "no machine holds a model of sizes like these ({}). Try: "
         "smaller ones; hidden_size is {}, intermediate_size {}, "
         "num_hidden_layers {}, vocab_size {}",
         told_size(c), c.hidden_size, c.intermediate_size, c.num_hidden_layers, c.vocab_size));
@@ -103,6 +104,7 @@ void LlamaConfig::check() const {
            "model.rms_norm_eps must be positive (it keeps the norm of a zero "
            "row finite). Try: 1e-5");
   validate(rope_theta > 0.0, "model.rope_theta must be positive. Try: 10000");
+  check_rope_scaling(rope_scaling);
   validate(initializer_range >= 0.0,
            "model.initializer_range is a standard deviation and cannot be negative. Try: 0.02");
 }
@@ -121,7 +123,8 @@ Llama::Llama(const LlamaConfig& config, std::optional<autograd::Recompute> activ
     : config_(config) {
   config_.check();
   const double stddev = config_.initializer_range;
-  auto rope = std::make_shared<RopeCache>(config_.resolved_head_dim(), config_.rope_theta);
+  auto rope = std::make_shared<RopeCache>(
+      scaled_frequencies(config_.resolved_head_dim(), config_.rope_theta, config_.rope_scaling));
   auto embedding = std::make_shared<nn::Embedding>(config_.vocab_size, config_.hidden_size, stddev);
   embed_tokens_ = register_module("embed_tokens", embedding);
   layers_ = register_module("layers", std::make_shared<nn::ModuleList>());

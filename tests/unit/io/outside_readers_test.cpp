@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -9,8 +7,11 @@
 
 #include "sherd/base/half.hpp"
 #include "sherd/io/checkpointer.hpp"
+#include "sherd/io/consolidate.hpp"
+#include "sherd/io/inspect.hpp"
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"
+#include "support/shell_output.hpp"
 #include "support/temp_folder.hpp"
 
 /// What h5dump, h5ls and h5py, which know nothing of us, see in a checkpoint of 2 x 2 ranks.
@@ -19,22 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Output {
-  int status = -1;
-  std::string text;
-};
-
-Output run(const std::string& command) {
-  Output output;
-  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  std::array<char, 4096> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    output.text.append(buffer.data(), got);
-  }
-  output.status = ::pclose(pipe);
-  return output;
-}
+using Output = sherd::test::ShellOutput;
+using sherd::test::shell_output;
 
 /// Element i of a tensor is i + 0.5, or i where there are no fractions.
 void number(dtensor::DTensor& tensor) {
@@ -89,7 +76,8 @@ class SavedNumbers : public ::testing::TestWithParam<Layout> {
 
   std::filesystem::path folder() const { return directory_.path() / "step-00000012"; }
   Output h5dump(const std::string& dataset) const {
-    return run("cd / && h5dump -y -w 0 -d " + dataset + " " + (folder() / "index.h5").string());
+    return shell_output("cd / && h5dump -y -w 0 -d " + dataset + " " +
+                        (folder() / "index.h5").string());
   }
 
   TempFolder directory_;
@@ -117,7 +105,7 @@ TEST_F(OutsideReaders, H5dumpPrintsGlobalTensors) {
 }
 
 TEST_F(OutsideReaders, H5lsListsShardFilesWithoutTheIndex) {
-  const Output listing = run("h5ls -r " + (folder() / "shards/node-00001.h5").string());
+  const Output listing = shell_output("h5ls -r " + (folder() / "shards/node-00001.h5").string());
   EXPECT_EQ(listing.status, 0) << listing.text;
   EXPECT_THAT(listing.text, HasSubstr("/rank-00002/model/w"));
   EXPECT_THAT(listing.text, HasSubstr("/rank-00003/field/u"));
@@ -134,7 +122,7 @@ TEST_F(OutsideReaders, H5pyReadsNumbers) {
       "assert f['model/none'].shape == (0, 4); "
       "assert f['model/w'].attrs['fqn'] == 'w' or f['model/w'].attrs['fqn'] == b'w'; "
       "assert f['model/tied/w'] == f['model/w']; print('all right')";
-  const Output output = run("/usr/bin/python3 -c \"" + script + "\"");
+  const Output output = shell_output("/usr/bin/python3 -c \"" + script + "\"");
   EXPECT_EQ(output.text, "all right\n");
 }
 
@@ -160,7 +148,7 @@ TEST_P(OutsideReadersLayouts, H5dumpAndH5lsSeeFlatTensorsAndBlocks) {
   EXPECT_THAT(blocks.text, HasSubstr("10.5, 11.5, 12.5, 13.5, 14.5"));
   EXPECT_THAT(blocks.text, HasSubstr("SIMPLE { ( 3, 5 ) / ( 3, 5 ) }"));
   EXPECT_THAT(h5dump("/field/cube").text, HasSubstr("22.5, 23.5"));
-  const Output listing = run("h5ls -r " + (folder() / "index.h5").string());
+  const Output listing = shell_output("h5ls -r " + (folder() / "index.h5").string());
   EXPECT_THAT(listing.text, HasSubstr("/field/cube              Dataset {3, 4, 2}"));
   EXPECT_THAT(listing.text, HasSubstr("/model/h                 Dataset {2, 3}"));
 }
@@ -173,12 +161,59 @@ TEST_P(OutsideReadersLayouts, H5pyReadsNumbers) {
                              "assert (f['field/u'][1:, 2] == [7.5, 12.5]).all(); "
                              "assert (f['model/w'][...].ravel() == numpy.arange(15) + 0.5).all(); "
                              "assert f['meta/step'][()] == 12; print('all right')";
-  EXPECT_EQ(run("/usr/bin/python3 -c \"" + script + "\"").text, "all right\n");
+  EXPECT_EQ(shell_output("/usr/bin/python3 -c \"" + script + "\"").text, "all right\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OutsideReadersLayouts,
                          ::testing::Values(Layout::per_node, Layout::per_rank,
                                            Layout::single_file));
+
+/// The names of all objects and types of a file, as the tools of HDF5 list them.
+TEST_P(OutsideReadersLayouts, NoElementTypeIsNamed) {
+  for (const auto& item : std::filesystem::recursive_directory_iterator(folder())) {
+    if (item.path().extension() == ".h5") {
+      const Output dump = shell_output("h5dump -H " + item.path().string());
+      EXPECT_EQ(dump.status, 0);
+      EXPECT_THAT(dump.text, Not(HasSubstr("DATATYPE  \"/"))) << item.path();
+      EXPECT_THAT(dump.text, Not(HasSubstr("HARDLINK \"/dtypes"))) << item.path();
+    }
+  }
+}
+
+/// h5repack and h5copy make whole copies, of which h5diff finds that they are equal.
+TEST_P(OutsideReadersLayouts, Hdf5sToolsCopyAndCompareEveryKindOfFile) {
+  consolidate_checkpoint(CheckpointReader(folder()), directory_.path() / "whole.h5");
+  std::vector<std::filesystem::path> files;
+  for (const auto& item : std::filesystem::recursive_directory_iterator(directory_.path())) {
+    if (item.path().extension() == ".h5") {
+      files.push_back(item.path());
+    }
+  }
+  for (const std::filesystem::path& file : files) {
+    // Beside the original, where the sources of virtual datasets are.
+    const std::string copy = (folder() / "copy.h5").string();
+    const Output packed = shell_output("h5repack " + file.string() + " " + copy + " && h5diff " +
+                                       file.string() + " " + copy);
+    EXPECT_EQ(packed.status, 0) << file << packed.text;
+    std::filesystem::remove(copy);
+  }
+  const std::string index = (folder() / "index.h5").string();
+  const std::string copy = (folder() / "copy.h5").string();
+  std::string commands;
+  for (const std::string group :
+       {"model", "rank-00000", "rank-00001", "rank-00002", "rank-00003"}) {
+    if (group == "model" || GetParam() == Layout::single_file) {  // its sources are in the index
+      commands += "h5copy -i " + index + " -o " + copy + " -s /" + group + " -d /" + group + " && ";
+    }
+  }
+  const Output copied = shell_output(commands + "h5diff " + index + " " + copy + " /model /model");
+  EXPECT_EQ(copied.status, 0) << copied.text;
+  const Output whole =
+      shell_output("h5diff " + index + " " + (directory_.path() / "whole.h5").string() +
+                   " /model /model && h5diff " + index + " " +
+                   (directory_.path() / "whole.h5").string() + " /field /field");
+  EXPECT_EQ(whole.status, 0) << whole.text;
+}
 
 /// A command of the documentation and what it says the command prints.
 struct Documented {
@@ -210,7 +245,7 @@ TEST_F(OutsideReaders, TheDocumentedDumpIsWhatToolsPrint) {
   EXPECT_GE(commands.size(), 5U);
   for (const Documented& documented : commands) {
     std::istringstream printed(
-        run("cd " + directory_.path().string() + " && " + documented.command).text);
+        shell_output("cd " + directory_.path().string() + " && " + documented.command).text);
     for (const std::string& expected : documented.lines) {
       std::string line;
       std::getline(printed, line);
@@ -227,7 +262,8 @@ TEST_F(OutsideReaders, TheDocumentedDumpIsWhatToolsPrint) {
 TEST_F(OutsideReaders, TheFolderMayBeMovedAsAWhole) {
   const auto elsewhere = directory_.path() / "moved";
   std::filesystem::rename(folder(), elsewhere);
-  const Output output = run("cd / && h5dump -d /model/w " + (elsewhere / "index.h5").string());
+  const Output output =
+      shell_output("cd / && h5dump -d /model/w " + (elsewhere / "index.h5").string());
   EXPECT_THAT(output.text, HasSubstr("13.5, 14.5"));
   EXPECT_THAT(output.text, Not(HasSubstr("nan")));
 }
