@@ -15,6 +15,7 @@ option(SHERD_UNITY_BUILD "Compile many files of a library as one" OFF)
 option(SHERD_BUILD_BENCH "Build the benchmarks" OFF)
 option(SHERD_WERROR "Treat warnings as errors" OFF)
 option(SHERD_NATIVE "Compile for the instruction set of this machine (not portable)" OFF)
+option(SHERD_FUZZ "Build a libFuzzer program for every reader of foreign files (needs clang)" OFF)
 set(SHERD_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (address,undefined)")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

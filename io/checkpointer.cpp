@@ -6,14 +6,18 @@
 #include <chrono>
 
 #include "io/commit/folder.hpp"
+#include "io/commit/lease.hpp"
 #include "io/commit/leftovers.hpp"
+#include "io/commit/owner_mark.hpp"
+#include "io/commit/poll_until.hpp"
 #include "io/disk/crash_point.hpp"
 #include "io/disk/file_ops.hpp"
 #include "io/disk/scratch_file.hpp"
 #include "io/layout/host_state.hpp"
-#include "io/load/loader.hpp"
+#include "io/load/newest.hpp"
 #include "io/save/saver.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/base/host_name.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/agree.hpp"
 
@@ -22,6 +26,9 @@ namespace {
 
 namespace fs_std = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+/// How long a node's cached view of the directory may hide what rank 0 has made.
+constexpr std::chrono::seconds kMarkPatience{5};
 
 void check_options(const CheckpointerOptions& options) {
   validate(options.keep_last >= 0,
@@ -85,7 +92,31 @@ struct Checkpointer::Impl {
     all_or_none(ranks, [&] {
       if (ranks.rank() == 0) {
         check_writable(*fs, options.directory);
+        lease = Lease::take(options.directory);
+        saver.own(lease);
       }
+    });
+    see_the_mark();
+  }
+
+  /// Collective: every rank must see what rank 0 has written, or a part of each save would lie in a
+  /// folder of a node's own and no checkpoint would be complete.
+  void see_the_mark() {
+    std::string uuid = lease ? lease->uuid() : "";
+    broadcast_text(ranks, uuid);
+    std::string host = host_name();
+    broadcast_text(ranks, host);
+    all_or_none(ranks, [&] {
+      const bool seen = poll_until(kMarkPatience, [&] {
+        const auto mark = look_at_mark(options.directory);
+        return mark && mark->mark.uuid == uuid;
+      });
+      validate(seen,
+               fmt::format("on {}: '{}' cannot be read: no such file, though rank 0 on {} has "
+                           "just made it (a mount that is missing, or a directory of each "
+                           "host's own; nothing was changed). Try: a directory that all hosts "
+                           "share",
+                           host_name(), owner_mark_path(options.directory).string(), host));
     });
   }
 
@@ -109,36 +140,14 @@ struct Checkpointer::Impl {
     append_lines(text, notes);
   }
 
-  /// Collective: the newest committed folder; empty when there is none.
-  fs_std::path newest() {
-    std::string path;
-    all_or_none(ranks, [&] {
-      if (ranks.rank() != 0) {
-        return;
-      }
-      std::vector<CheckpointInfo> found = scan_folders(options.directory);
-      std::erase_if(found, [](const CheckpointInfo& info) { return !info.committed; });
-      if (!found.empty()) {
-        path = found.back().path.string();
-      }
-    });
-    broadcast_text(ranks, path);
-    return path;
+  /// Rank 0: what is saved from now on continues the checkpoint that was loaded.
+  void go_on_from(const LoadedFrom& loaded) {
+    if (ranks.rank() == 0) {
+      saver.go_on_from(loaded.lineage, loaded.step, loaded.uuid);
+    }
   }
 
-  void put_aside(const fs_std::path& folder, const std::string& damage, LoadReport& report) {
-    on_rank_zero(report.notes, [&](std::vector<std::string>& notes) {
-      const fs_std::path now = set_aside(*fs, folder);
-      notes.push_back(fmt::format("'{}' is damaged and was set aside as '{}': {}",
-                                  folder.filename().string(), now.filename().string(), damage));
-    });
-  }
-
-  /// Collective.
-  std::optional<std::string> try_folder(const fs_std::path& folder, dtensor::StateDict& state,
-                                        const LoadOptions& load_options, LoadReport& report) {
-    return try_load({ranks, node.get()}, folder, state, load_options, report);
-  }
+  [[nodiscard]] LoadRanks load_ranks() const { return {ranks, node.get()}; }
 
   /// Collective: the slowest rank's seconds since `start`.
   void finish_report(Clock::time_point start, LoadReport& report) {
@@ -162,6 +171,7 @@ struct Checkpointer::Impl {
   std::unique_ptr<comm::Communicator> world;
   std::unique_ptr<comm::Communicator> node;  // null in a mesh made by hand
   comm::Ranks ranks;
+  std::shared_ptr<Lease> lease;  // rank 0
   Saver saver;
 };
 
@@ -198,24 +208,16 @@ std::optional<LoadReport> Checkpointer::load_latest(dtensor::StateDict& state,
   impl_->on_rank_zero(report.notes, [&](std::vector<std::string>& notes) {
     notes = clean_up(*impl_->fs, impl_->options.directory);
   });
-  bool damaged = false;
-  for (fs_std::path folder; !(folder = impl_->newest()).empty(); damaged = true) {
-    const auto damage = impl_->try_folder(folder, state, options, report);
-    if (!damage) {
-      on_host.finish();
-      impl_->finish_report(start, report);
-      return report;
-    }
-    impl_->put_aside(folder, *damage, report);
+  const auto loaded = load_newest(impl_->load_ranks(), *impl_->fs, impl_->options.directory, state,
+                                  options, report);
+  if (!loaded) {
+    impl_->warn(report);
+    return std::nullopt;
   }
-  impl_->warn(report);
-  if (damaged) {
-    throw IoError(
-        fmt::format("all checkpoints in '{}' are damaged (training would silently start "
-                    "anew): {}. Try: another directory to start anew",
-                    impl_->options.directory.string(), lines(report.notes)));
-  }
-  return std::nullopt;
+  impl_->go_on_from(*loaded);
+  on_host.finish();
+  impl_->finish_report(start, report);
+  return report;
 }
 
 LoadReport Checkpointer::load(const fs_std::path& step_folder, dtensor::StateDict& state,
@@ -229,9 +231,13 @@ LoadReport Checkpointer::load(const fs_std::path& step_folder, dtensor::StateDic
   impl_->finish_saves();
   HostCopies on_host(state);
   LoadReport report;
-  if (const auto damage = impl_->try_folder(step_folder, state, options, report)) {
-    throw IoError(fmt::format("checkpoint '{}' is damaged: {}", step_folder.string(), *damage));
+  LoadedFrom loaded;
+  if (const auto damage =
+          try_load(impl_->load_ranks(), step_folder, state, options, report, loaded)) {
+    throw IoError(
+        fmt::format("checkpoint '{}' is damaged: {}", step_folder.string(), damage->text));
   }
+  impl_->go_on_from(loaded);
   on_host.finish();
   impl_->finish_report(start, report);
   return report;

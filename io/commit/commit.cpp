@@ -71,16 +71,31 @@ void replace(FileSystem& fs, const fs_std::path& folder, const fs_std::path& tar
   rename_path(fs, folder, target);
 }
 
+/// What has appeared since the save began stays, and so does what the user has not said to
+/// overwrite: it may be the only checkpoint of another run.
+void require_replaceable(const fs_std::path& target, const Manifest& manifest) {
+  const Manifest there = read_manifest(target / "COMMITTED.json");
+  if (there.uuid != manifest.lineage.replaces &&
+      !is_on_line(manifest.lineage, manifest.step, there.lineage.run, there.step)) {
+    throw IoError(fmt::format(
+        "'{}' is a checkpoint that another run has written (it would be lost). Try: another "
+        "checkpoint directory",
+        target.string()));
+  }
+}
+
 /// The rename that commits.
-void publish(FileSystem& fs, const fs_std::path& folder, const fs_std::path& target) {
+void publish(FileSystem& fs, const fs_std::path& folder, const fs_std::path& target,
+             const Manifest& manifest) {
   crash_point("before_rename", 0);
-  if (fs_std::exists(target / "COMMITTED.json")) {
-    replace(fs, folder, target);
-  } else {
-    if (fs_std::exists(target)) {
+  if (!rename_to_new(fs, folder, target)) {
+    if (is_there(target / "COMMITTED.json")) {
+      require_replaceable(target, manifest);
+      replace(fs, folder, target);
+    } else {
       set_aside(fs, target);
+      rename_path(fs, folder, target);
     }
-    rename_path(fs, folder, target);
   }
   crash_point("after_rename", 0);
   sync_directory(fs, target.parent_path());
@@ -101,11 +116,11 @@ void tidy(FileSystem& fs, const fs_std::path& directory, const fs_std::path& tar
 
 /// The rest of a commit that ended after COMMITTED.json had its name.
 fs_std::path finish_commit(FileSystem& fs, const fs_std::path& directory,
-                           const fs_std::path& folder, std::int64_t step) {
+                           const fs_std::path& folder, const Manifest& manifest) {
   File(fs, folder / "COMMITTED.json", O_RDONLY).sync();
   sync_directory(fs, folder);
-  const fs_std::path target = directory / step_name(step);
-  publish(fs, folder, target);
+  const fs_std::path target = directory / step_name(manifest.step);
+  publish(fs, folder, target, manifest);
   tidy(fs, directory, target);
   return target;
 }
@@ -167,7 +182,7 @@ fs_std::path commit(FileSystem& fs, const fs_std::path& directory, const fs_std:
   write_timing(fs, folder, finished);
   write_text_durably(fs, folder / "COMMITTED.json", to_json(finished),
                      [] { crash_point("manifest_unnamed", 0); });
-  publish(fs, folder, target);
+  publish(fs, folder, target, finished);
   tidy(fs, directory, target);
   return target;
 }
@@ -186,19 +201,19 @@ void note_failure(FileSystem& fs, const fs_std::path& folder, const std::string&
 }
 
 void throw_if_failed(const fs_std::path& folder) {
-  if (fs_std::exists(failure_path(folder))) {
+  if (is_there(failure_path(folder))) {
     const std::string why = read_text(failure_path(folder));
     throw IoError(why.empty() ? "rank 0 could not commit and could not write down why" : why);
   }
 }
 
-bool has_failed(const fs_std::path& folder) { return fs_std::exists(failure_path(folder)); }
+bool has_failed(const fs_std::path& folder) { return is_there(failure_path(folder)); }
 
 void wait_for_commit(const fs_std::path& directory, const fs_std::path& folder, std::int64_t step,
                      const std::string& uuid, Seconds timeout) {
   const bool decided = poll_until(timeout, [&] {
     throw_if_failed(folder);
-    return !fs_std::exists(folder);
+    return !is_there(folder);
   });
   if (!decided) {
     throw IoError(fmt::format("rank 0 did not commit within {} s", timeout.count()));
@@ -212,32 +227,31 @@ void wait_for_commit(const fs_std::path& directory, const fs_std::path& folder, 
 std::optional<fs_std::path> roll_forward(FileSystem& fs, const fs_std::path& directory,
                                          const fs_std::path& folder) {
   const auto name = parse_in_flight_name(folder.filename().string());
-  if (!name || fs_std::exists(failure_path(folder))) {
+  if (!name || is_there(failure_path(folder))) {
     return std::nullopt;
   }
-  try {
-    if (fs_std::exists(folder / "COMMITTED.json")) {
-      const Manifest complete = read_manifest(folder / "COMMITTED.json");
-      return complete.uuid == name->uuid && complete.step == name->step
-                 ? std::optional(finish_commit(fs, directory, folder, complete.step))
-                 : std::nullopt;
-    }
-    const Manifest plan = read_manifest(folder / "plan.json");
-    if (plan.uuid != name->uuid || plan.step != name->step) {
+  if (is_there(folder / "COMMITTED.json")) {
+    const Manifest complete = read_manifest(folder / "COMMITTED.json");
+    return complete.uuid == name->uuid && complete.step == name->step
+               ? std::optional(finish_commit(fs, directory, folder, complete))
+               : std::nullopt;
+  }
+  if (!is_there(folder / "plan.json")) {
+    return std::nullopt;
+  }
+  const Manifest plan = read_manifest(folder / "plan.json");
+  if (plan.uuid != name->uuid || plan.step != name->step) {
+    return std::nullopt;
+  }
+  std::vector<Vote> votes;
+  for (int rank = 0; rank < plan.world_size; ++rank) {
+    std::optional<Vote> vote = find_vote(folder, rank, name->uuid);
+    if (!vote || !vote->ok) {
       return std::nullopt;
     }
-    std::vector<Vote> votes;
-    for (int rank = 0; rank < plan.world_size; ++rank) {
-      std::optional<Vote> vote = find_vote(folder, rank, name->uuid);
-      if (!vote || !vote->ok) {
-        return std::nullopt;
-      }
-      votes.push_back(std::move(*vote));
-    }
-    return commit(fs, directory, folder, complete_manifest(plan, votes));
-  } catch (const DamagedError&) {
-    return std::nullopt;
+    votes.push_back(std::move(*vote));
   }
+  return commit(fs, directory, folder, complete_manifest(plan, votes));
 }
 
 }  // namespace sherd::io

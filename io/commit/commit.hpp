@@ -24,7 +24,8 @@ namespace sherd::io {
                                                std::chrono::duration<double> timeout);
 
 /// Rank 0: COMMITTED.json, syncs, then the rename that makes `folder` the checkpoint of its step
-/// (replacing an older one). Returns the final folder. Throws IoError; then nothing is committed.
+/// (replacing an older one of the same line; another run's stays, and IoError says so). Returns the
+/// final folder. Throws IoError; then nothing is committed.
 std::filesystem::path commit(FileSystem& fs, const std::filesystem::path& directory,
                              const std::filesystem::path& folder, const Manifest& manifest);
 
@@ -44,7 +45,9 @@ void wait_for_commit(const std::filesystem::path& directory, const std::filesyst
                      std::int64_t step, const std::string& uuid,
                      std::chrono::duration<double> timeout);
 
-/// Commits a folder that an interrupted program left if every rank had voted for it; nullopt else.
+/// Commits a folder that an interrupted program left if every rank had voted for it; nullopt when
+/// one had not. Throws IoError when what is there cannot be read or may not be published: the
+/// folder is as it was then.
 [[nodiscard]] std::optional<std::filesystem::path> roll_forward(
     FileSystem& fs, const std::filesystem::path& directory, const std::filesystem::path& folder);
 

@@ -21,6 +21,7 @@ namespace fs_std = std::filesystem;
 constexpr std::string_view kStepPrefix = "step-";
 constexpr std::string_view kInFlightPrefix = ".tmp-step-";
 constexpr std::string_view kDeletePrefix = ".del-";
+constexpr std::string_view kSetAsidePrefix = ".bad-";
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
   std::int64_t value = 0;
@@ -72,6 +73,11 @@ bool is_deleted_name(std::string_view name) {
          is_uuid(name.substr(name.size() - kUuidDigits));
 }
 
+bool is_set_aside_name(std::string_view name) {
+  return name.starts_with(kSetAsidePrefix) &&
+         name.substr(kSetAsidePrefix.size()).starts_with(kStepPrefix);
+}
+
 bool is_scratch_name(std::string_view name) {
   for (const std::string_view prefix : {".template-", ".probe-"}) {
     if (name.starts_with(prefix) && is_uuid(name.substr(prefix.size(), kUuidDigits))) {
@@ -89,7 +95,7 @@ std::string make_uuid() {
 void open_in_flight(FileSystem& fs, const fs_std::path& directory, const InFlightName& name,
                     bool overwrite) {
   const fs_std::path target = directory / step_name(name.step);
-  if (!overwrite && fs_std::exists(target / "COMMITTED.json")) {
+  if (!overwrite && is_there(target / "COMMITTED.json")) {
     throw IoError(fmt::format(
         "step {} is committed already in '{}' (another run's checkpoint would be lost). Try: "
         "another checkpoint directory, or overwrite = true",
@@ -129,7 +135,7 @@ std::vector<CheckpointInfo> scan_folders(const fs_std::path& directory) {
 }
 
 void remove_folder(FileSystem& fs, const fs_std::path& folder, std::string_view crash_place) {
-  if (!fs_std::exists(folder)) {
+  if (!is_there(folder)) {
     return;
   }
   const fs_std::path hidden =
@@ -142,9 +148,9 @@ void remove_folder(FileSystem& fs, const fs_std::path& folder, std::string_view 
 }
 
 fs_std::path set_aside(FileSystem& fs, const fs_std::path& folder) {
-  const std::string base = ".bad-" + folder.filename().string();
+  const std::string base = std::string(kSetAsidePrefix) + folder.filename().string();
   fs_std::path target = folder.parent_path() / base;
-  for (int i = 2; fs_std::exists(target); ++i) {
+  for (int i = 2; is_there(target); ++i) {
     target = folder.parent_path() / fmt::format("{}-{}", base, i);
   }
   rename_path(fs, folder, target);

@@ -32,6 +32,8 @@ struct InFlightName {
 [[nodiscard]] std::string make_uuid();
 /// A folder being deleted, ".del-<name>-<uuid>".
 [[nodiscard]] bool is_deleted_name(std::string_view name);
+/// A checkpoint set aside as damaged, ".bad-step-00001200", or with "-2", "-3" ... behind it.
+[[nodiscard]] bool is_set_aside_name(std::string_view name);
 /// A file of a moment, ".template-<uuid>..." or ".probe-<uuid>...".
 [[nodiscard]] bool is_scratch_name(std::string_view name);
 

@@ -73,9 +73,14 @@ std::string settle(FileSystem& fs, const fs_std::path& directory, const fs_std::
     remove_folder(fs, folder);
     return fmt::format("'{}' had been replaced: removed", name);
   }
-  if (const auto committed = roll_forward(fs, directory, folder)) {
-    return fmt::format("'{}' was complete but not committed: committed as '{}'", name,
-                       committed->filename().string());
+  try {
+    if (const auto committed = roll_forward(fs, directory, folder)) {
+      return fmt::format("'{}' was complete but not committed: committed as '{}'", name,
+                         committed->filename().string());
+    }
+  } catch (const IoError& error) {  // a reading by one rank is no reason to delete
+    return fmt::format("'{}' is an interrupted save that cannot be finished: left alone: {}", name,
+                       error.what());
   }
   if (state == ProcessState::elsewhere && !was_quiet(folder)) {
     return fmt::format(

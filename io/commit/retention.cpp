@@ -3,38 +3,50 @@
 #include <algorithm>
 #include <system_error>
 
+#include "io/commit/committed.hpp"
 #include "io/commit/folder.hpp"
 
 namespace sherd::io {
 namespace {
 
-bool is_kept_for_good(const CheckpointInfo& info, const Retention& retention) {
+namespace fs_std = std::filesystem;
+
+bool is_kept_for_good(const Committed& folder, const Retention& retention) {
   std::error_code unknown;
-  const bool pinned = std::filesystem::exists(info.path / "PINNED", unknown);
-  return pinned || unknown || (retention.keep_every > 0 && info.step % retention.keep_every == 0);
+  const bool pinned = fs_std::exists(folder.path / "PINNED", unknown);
+  return pinned || unknown || (retention.keep_every > 0 && folder.step % retention.keep_every == 0);
+}
+
+/// Older checkpoints that the one just saved came from, by step.
+std::vector<Committed> line_of(const fs_std::path& directory, const Committed& head) {
+  std::vector<Committed> line = read_committed(directory);
+  std::erase_if(line, [&](const Committed& folder) {
+    return !folder.damage.empty() || folder.is_copy() || folder.uuid == head.uuid ||
+           !is_on_line(head.lineage, head.stored_step, folder.lineage.run, folder.stored_step);
+  });
+  return line;
 }
 
 }  // namespace
 
-void apply_retention(FileSystem& fs, const std::filesystem::path& directory,
-                     const Retention& retention, std::int64_t just_saved) {
+void apply_retention(FileSystem& fs, const fs_std::path& directory, const Retention& retention,
+                     const Manifest& just_saved) {
   if (retention.keep_last == 0) {
     return;
   }
-  std::vector<CheckpointInfo> committed = scan_folders(directory);
-  std::erase_if(committed, [](const CheckpointInfo& info) { return !info.committed; });
-  const auto saved = std::find_if(committed.begin(), committed.end(),
-                                  [&](const auto& info) { return info.step == just_saved; });
-  if (saved == committed.end()) {
+  const fs_std::path saved = directory / step_name(just_saved.step);
+  if (read_manifest(saved / "COMMITTED.json").uuid != just_saved.uuid) {
     return;
   }
-  committed.erase(saved);
+  const Committed head{just_saved.step, saved,           "",
+                       just_saved.step, just_saved.uuid, just_saved.lineage};
+  const std::vector<Committed> older = line_of(directory, head);
   const int others = std::max(retention.keep_last, 2) - 1;
-  const auto surplus = std::max<std::ptrdiff_t>(std::ssize(committed) - others, 0);
+  const auto surplus = std::max<std::ptrdiff_t>(std::ssize(older) - others, 0);
   for (std::ptrdiff_t i = 0; i < surplus; ++i) {
-    const CheckpointInfo& info = committed[static_cast<std::size_t>(i)];
-    if (!is_kept_for_good(info, retention)) {
-      remove_folder(fs, info.path, "during_retention");
+    const Committed& folder = older[static_cast<std::size_t>(i)];
+    if (!is_kept_for_good(folder, retention)) {
+      remove_folder(fs, folder.path, "during_retention");
     }
   }
 }

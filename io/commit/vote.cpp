@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "io/disk/crash_point.hpp"
+#include "io/disk/damaged.hpp"
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -57,18 +59,20 @@ void cast_vote(FileSystem& fs, const std::filesystem::path& step_folder, const V
 
 std::optional<Vote> find_vote(const std::filesystem::path& step_folder, int rank,
                               const std::string& uuid) {
-  if (std::filesystem::exists(mute_vote_path(step_folder, rank))) {
+  if (is_there(mute_vote_path(step_folder, rank))) {
     return Vote{rank, uuid, false, "could not write at all", {}, {}, {}};
   }
   const std::filesystem::path path = vote_path(step_folder, rank);
-  if (!std::filesystem::exists(path)) {
+  if (!is_there(path)) {
     return std::nullopt;
   }
   try {
-    Vote vote = vote_of(Json::parse(read_text(path)));
+    Vote vote = vote_of(parse_json<Json>(read_text(path), path.string()));
     return vote.uuid == uuid ? std::optional(std::move(vote)) : std::nullopt;
-  } catch (const Json::exception&) {
+  } catch (const ConfigError&) {
     return std::nullopt;
+  } catch (const Json::exception&) {
+    throw DamagedError(fmt::format("'{}' is no vote: cut off or damaged", path.string()));
   }
 }
 

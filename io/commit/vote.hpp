@@ -28,7 +28,8 @@ struct Vote {
 /// Durable once it returns. A failed vote that cannot be written leaves at least an empty file.
 void cast_vote(FileSystem& fs, const std::filesystem::path& step_folder, const Vote& vote);
 
-/// nullopt while there is none. A vote of another save (uuid) counts as none.
+/// nullopt while there is none. A vote of another save (uuid) counts as none. Throws IoError when
+/// it cannot be read: what is there but damaged is not the same as nothing.
 [[nodiscard]] std::optional<Vote> find_vote(const std::filesystem::path& step_folder, int rank,
                                             const std::string& uuid);
 

@@ -3,13 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
+#include "io/disk/damaged.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::io {
 namespace {
@@ -127,6 +129,17 @@ void rename_path(FileSystem& fs, const std::filesystem::path& from,
   }
 }
 
+bool rename_to_new(FileSystem& fs, const std::filesystem::path& from,
+                   const std::filesystem::path& to) {
+  if (fs.rename_to_new(from, to) == 0) {
+    return true;
+  }
+  if (errno != EEXIST && errno != ENOTEMPTY) {
+    throw_errno(fmt::format("rename '{}' to", from.string()), to);
+  }
+  return false;
+}
+
 bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
                     const std::filesystem::path& b) {
   if (fs.exchange(a, b) == 0) {
@@ -142,16 +155,36 @@ void sync_directory(FileSystem& fs, const std::filesystem::path& directory) {
   sync_open_directory(open_directory(fs, directory));
 }
 
+bool is_there(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) {
+    return true;
+  }
+  if (errno != ENOENT) {
+    throw_errno("look at", path);
+  }
+  return false;
+}
+
+void refuse_other_kinds(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status found = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) {
+    throw DamagedError(fmt::format("'{}' is no regular file", path.string()));
+  }
+}
+
 std::string read_text(const std::filesystem::path& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff bytes = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  std::string text(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, '\0');
-  if (bytes < 0 || !file.seekg(0) || !file.read(text.data(), bytes)) {
-    errno = errno == 0 ? EIO : errno;
+  constexpr std::uint64_t kLargest = std::uint64_t{4} << 30;
+  try {
+    return read_small_file(path, kLargest, {"", ""});
+  } catch (const UnreadableFile& error) {
+    if (error.error_number() == 0) {  // no file of sherd's at all
+      throw DamagedError(error.what());
+    }
+    errno = error.error_number();
     throw_errno("read", path);
   }
-  return text;
 }
 
 }  // namespace sherd::io

@@ -51,6 +51,10 @@ void write_text_durably(FileSystem& fs, const std::filesystem::path& path, std::
 void make_directory(FileSystem& fs, const std::filesystem::path& path);
 void rename_path(FileSystem& fs, const std::filesystem::path& from,
                  const std::filesystem::path& to);
+/// Renames unless something has the name `to` already: then false, and nothing has happened. Throws
+/// IoError.
+[[nodiscard]] bool rename_to_new(FileSystem& fs, const std::filesystem::path& from,
+                                 const std::filesystem::path& to);
 /// Swaps what two names stand for, at once. False, and nothing has happened, where the file system
 /// cannot. Throws IoError.
 [[nodiscard]] bool exchange_paths(FileSystem& fs, const std::filesystem::path& a,
@@ -58,7 +62,15 @@ void rename_path(FileSystem& fs, const std::filesystem::path& from,
 /// Makes the names in a directory durable.
 void sync_directory(FileSystem& fs, const std::filesystem::path& directory);
 
-/// The whole file. Throws IoError.
+/// Whether something has this name. Only ENOENT means that nothing has: what cannot be looked at
+/// (a mount, a permission, a disk error) throws IoError.
+[[nodiscard]] bool is_there(const std::filesystem::path& path);
+
+/// Throws DamagedError where a pipe, device or folder lies in the place of a file: opening one may
+/// never return.
+void refuse_other_kinds(const std::filesystem::path& path);
+
+/// The whole file. Throws IoError, DamagedError when it is no regular file.
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 
 }  // namespace sherd::io

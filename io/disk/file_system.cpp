@@ -12,7 +12,9 @@
 namespace sherd::io {
 
 int FileSystem::open(const std::filesystem::path& path, int flags) {
-  return ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  // A link that another user has planted under a name about to be made is not written through.
+  const int no_links = (flags & O_CREAT) != 0 ? O_NOFOLLOW : 0;
+  return ::open(path.c_str(), flags | no_links | O_CLOEXEC, 0666);
 }
 
 int FileSystem::close(int fd) noexcept { return ::close(fd); }
@@ -37,6 +39,16 @@ int FileSystem::resize(int fd, std::uint64_t bytes) {
 int FileSystem::sync(int fd) { return ::fsync(fd); }
 
 int FileSystem::rename(const std::filesystem::path& from, const std::filesystem::path& to) {
+  return std::rename(from.c_str(), to.c_str());
+}
+
+int FileSystem::rename_to_new(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const int done = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  if (done == 0 || (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)) {
+    return done;
+  }
+  // A plain rename of a folder takes the place of an empty folder at most (POSIX), and an empty
+  // folder is no checkpoint.
   return std::rename(from.c_str(), to.c_str());
 }
 

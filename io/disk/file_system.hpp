@@ -25,6 +25,9 @@ class FileSystem {
   [[nodiscard]] virtual int sync(int fd);
   [[nodiscard]] virtual int rename(const std::filesystem::path& from,
                                    const std::filesystem::path& to);
+  /// EEXIST or ENOTEMPTY when `to` is there, and nothing has happened.
+  [[nodiscard]] virtual int rename_to_new(const std::filesystem::path& from,
+                                          const std::filesystem::path& to);
   /// Both names swap what they stand for, at once. EINVAL or ENOSYS where that does not exist.
   [[nodiscard]] virtual int exchange(const std::filesystem::path& a,
                                      const std::filesystem::path& b);

@@ -26,13 +26,14 @@ PageBuffer::PageBuffer(std::size_t bytes)
 }
 
 PositionedReader::PositionedReader(std::filesystem::path path)
-    : path_(std::move(path)), fd_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(std::move(path)), fd_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!fd_) {
     if (errno == ENOENT) {
       throw DamagedError(fmt::format("file '{}' is missing", path_.string()));
     }
     throw_errno("open", path_);
   }
+  refuse_other_kinds(path_);
   ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);  // a larger read-ahead
   direct_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
 }
@@ -88,6 +89,10 @@ std::span<std::byte> PositionedReader::read_direct(std::uint64_t offset, std::si
     read(offset - before + done, {buffer.data() + done, wanted - done});
   }
   return {buffer.data() + before, bytes};
+}
+
+void PositionedReader::forget_cached() const noexcept {
+  ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
 std::uint64_t PositionedReader::bytes() const {

@@ -48,6 +48,8 @@ class PositionedReader {
   [[nodiscard]] std::span<std::byte> read_direct(std::uint64_t offset, std::size_t bytes,
                                                  PageBuffer& buffer) const;
   [[nodiscard]] std::uint64_t bytes() const;
+  /// Asks the system to drop what it keeps of the file in memory, so that a read sees the disk.
+  void forget_cached() const noexcept;
 
  private:
   std::size_t read_pages(std::uint64_t offset, std::span<std::byte> out) const;

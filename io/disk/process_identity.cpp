@@ -2,9 +2,10 @@
 
 #include <unistd.h>
 
-#include <array>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "sherd/base/host_name.hpp"
 
@@ -39,7 +40,9 @@ ProcessIdentity this_process() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot;
   std::getline(file, boot);
-  return {host_name(), boot, pid, process_start(pid)};
+  std::error_code unknown;
+  const auto numbers = std::filesystem::read_symlink("/proc/self/ns/pid", unknown);
+  return {host_name(), boot, pid, process_start(pid), numbers.string()};
 }
 
 bool is_this_process(const ProcessIdentity& process) {
@@ -48,9 +51,17 @@ bool is_this_process(const ProcessIdentity& process) {
          process.started == self.started;
 }
 
+bool shares_process_numbers(const ProcessIdentity& process) {
+  const ProcessIdentity self = this_process();
+  return process.host == self.host && process.boot == self.boot &&
+         process.pid_namespace == self.pid_namespace;
+}
+
 ProcessState state_of(const ProcessIdentity& process) {
   const ProcessIdentity self = this_process();
-  if (process.host != self.host) {
+  const bool other_numbers =
+      !process.pid_namespace.empty() && process.pid_namespace != self.pid_namespace;
+  if (process.host != self.host || (process.boot == self.boot && other_numbers)) {
     return ProcessState::elsewhere;
   }
   const bool running = process.boot == self.boot && process.pid != self.pid &&

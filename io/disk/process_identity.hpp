@@ -15,6 +15,8 @@ struct ProcessIdentity {
   std::string boot;  ///< identifies the machine's start: pids and ticks begin anew with each
   std::int64_t pid = 0;
   std::int64_t started = 0;  ///< process_start(pid)
+  /// Of the process numbers: a container counts its own. Empty: not known.
+  std::string pid_namespace = {};
 };
 
 [[nodiscard]] ProcessIdentity this_process();
@@ -24,8 +26,10 @@ struct ProcessIdentity {
 enum class ProcessState : std::uint8_t {
   running,   ///< on this machine, and it is not this one
   gone,      ///< it has ended, or is this process
-  elsewhere  ///< on another machine: nobody here can tell
+  elsewhere  ///< on another machine or in another container: nobody here can tell
 };
+/// Whether the process numbers of `process` are those of this process.
+[[nodiscard]] bool shares_process_numbers(const ProcessIdentity& process);
 [[nodiscard]] ProcessState state_of(const ProcessIdentity& process);
 
 }  // namespace sherd::io

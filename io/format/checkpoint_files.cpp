@@ -56,7 +56,8 @@ std::map<std::string, std::string> read_common(const CheckpointFiles& files,
     files[0].read(text.file_offset, std::as_writable_bytes(std::span(field)));
     if (crc32c(std::as_bytes(std::span(field))) != text.crc32c) {
       throw DamagedError(fmt::format("text '{}' in '{}' does not match its crc32c", text.key,
-                                     manifest.files[0].name));
+                                     manifest.files[0].name),
+                         manifest.files[0].name);
     }
     texts[text.key] = field.substr(0, text.bytes);
   }

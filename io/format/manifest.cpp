@@ -9,8 +9,10 @@
 #include "io/disk/file_ops.hpp"
 #include "io/disk/positioned_reader.hpp"
 #include "io/format/format_version.hpp"
+#include "io/format/manifest_numbers.hpp"
 #include "io/format/rank_timing.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -195,10 +197,12 @@ Manifest manifest_of(Json json) {
   if (digest(json) != expected) {
     throw DamagedError("its own crc32c does not match");
   }
+  refuse_impossible_numbers(json);
   Manifest manifest;
   manifest.step = json.at("step").get<std::int64_t>();
   manifest.world_size = json.at("world_size").get<int>();
   manifest.uuid = json.at("uuid").get<std::string>();
+  manifest.lineage = read_lineage(json);
   manifest.host = json.at("host").get<std::string>();
   manifest.pid = json.at("pid").get<std::int64_t>();
   manifest.started = json.at("started").get<std::int64_t>();
@@ -227,6 +231,7 @@ std::string to_json(const Manifest& manifest) {
                {"common", list_of(manifest.texts)},
                {"meta", list_of(manifest.own)},
                {"timing", json_of(manifest.timing)}};
+  write_lineage(manifest.lineage, json);
   json[kDigestKey] = digest(json);
   return json.dump(1) + "\n";
 }
@@ -239,7 +244,7 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& wher
     throw DamagedError(message("it is cut off or not JSON of this format"));
   }
   try {
-    return manifest_of(Json::parse(text));
+    return manifest_of(parse_json<Json>(text, where.string()));
   } catch (const Json::exception&) {
     throw DamagedError(message("it is cut off or not JSON of this format"));
   } catch (const DamagedError& error) {
@@ -252,7 +257,7 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& wher
 }
 
 Manifest read_manifest(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) {
+  if (!is_there(file)) {
     throw DamagedError(fmt::format("file '{}' is missing", file.string()));
   }
   return parse_manifest(read_text(file), file);

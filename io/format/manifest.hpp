@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/format/lineage.hpp"
 #include "io/format/rank_timing.hpp"
 #include "sherd/base/dtype.hpp"
 #include "sherd/dtensor/shard_spec.hpp"
@@ -71,6 +72,7 @@ struct Manifest {
   std::int64_t step = 0;
   int world_size = 1;
   std::string uuid;
+  Lineage lineage;
   std::string host;  ///< of the process that writes this file
   std::int64_t pid = 0;
   std::int64_t started = 0;       ///< that process, in ticks (process_start())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/disk/file_ops.hpp"
 #include "io/hdf5/check.hpp"
 #include "io/hdf5/types.hpp"
 #include "io/hdf5/write_api.hpp"
@@ -115,6 +116,7 @@ herr_t collect_dataset(hid_t group, const char* name, const H5L_info_t*, void* d
 }  // namespace
 
 Hdf5File open_file(const std::filesystem::path& path) {
+  refuse_other_kinds(path);
   const Hdf5Properties access = file_access();
   return Hdf5File(
       id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "H5Fopen", path.string()));

@@ -96,7 +96,8 @@ std::map<std::string, std::vector<std::byte>> read_blobs(
     if (verify && blob->bytes > 0 && crc32c(bytes) != blob->crc32c) {
       throw DamagedError(
           fmt::format("per-rank data '{}' of rank {} in '{}' does not match its crc32c", blob->key,
-                      blob->rank, manifest.files[blob->file].name));
+                      blob->rank, manifest.files[blob->file].name),
+          manifest.files[blob->file].name);
     }
   }
   return contents;

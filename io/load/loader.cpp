@@ -19,21 +19,6 @@
 namespace sherd::io {
 namespace {
 
-/// The first rank's damage, or a hard error on all ranks.
-std::optional<std::string> run_until_damaged(const comm::Ranks& ranks,
-                                             const std::function<void()>& body) {
-  std::optional<std::string> damage;
-  all_or_none(ranks, [&] {
-    try {
-      body();
-    } catch (const DamagedError& error) {
-      damage = error.what();
-    }
-  });
-  const auto first = first_text(ranks, damage);
-  return first ? std::optional(first->text) : std::nullopt;
-}
-
 std::vector<int> ranks_of_node(const LoadRanks& ranks) {
   const mesh::DeviceMesh& mesh = *ranks.all.mesh;
   if (ranks.node == nullptr) {
@@ -53,8 +38,8 @@ class Load {
        const LoadOptions& options)
       : ranks_(ranks), folder_(folder), state_(state), options_(options) {}
 
-  std::optional<std::string> run() {
-    if (auto damage = run_until_damaged(ranks_.all, [&] { open(); })) {
+  std::optional<Damage> run() {
+    if (auto damage = find_damage(ranks_.all, [&] { open(); })) {
       return damage;
     }
     validate(same_on_all(ranks_.all, manifest_.uuid),
@@ -73,7 +58,8 @@ class Load {
   }
 
   /// After run() went well.
-  void add_to(LoadReport& report) {
+  void add_to(LoadReport& report, LoadedFrom& loaded) {
+    loaded = {manifest_.step, manifest_.uuid, manifest_.lineage};
     report.step = manifest_.step;
     report.path = folder_;
     report.saved_by_ranks = manifest_.world_size;
@@ -124,10 +110,10 @@ class Load {
     }
   }
 
-  std::optional<std::string> read() {
+  std::optional<Damage> read() {
     std::unique_ptr<StateReader> reader;
     std::unique_ptr<DigestTable> digests;
-    auto damage = run_until_damaged(ranks_.all, [&] {
+    auto damage = find_damage(ranks_.all, [&] {
       ReadPlan plan = plan_reads(items_, ranks_of_node(ranks_), ranks_.all.rank());
       digests = std::make_unique<DigestTable>(options_.verify ? plan.digests : 0);
       reader = std::make_unique<StateReader>(*files_, items_, std::move(plan), *ranks_.all.mesh,
@@ -141,7 +127,7 @@ class Load {
       reader->read_shared(*ranks_.node);
     }
     if (!damage) {
-      damage = run_until_damaged(ranks_.all, [&] {
+      damage = find_damage(ranks_.all, [&] {
         reader->finish(*digests, manifest_);
         blobs_ = read_blobs(*files_, manifest_, chosen_blobs_, options_.verify);
       });
@@ -202,21 +188,22 @@ class Load {
 
 void agree_on_load(const comm::Ranks& ranks, const dtensor::StateDict& state,
                    const LoadOptions& options) {
-  expect(same_on_all(ranks, fmt::format("{} {} {} {} {}", options.strict, options.allow_cast,
-                                        static_cast<int>(options.per_rank), options.verify,
-                                        static_cast<bool>(options.select))),
+  expect(same_on_all(ranks,
+                     fmt::format("{} {} {} {} {} {}", options.strict, options.allow_cast,
+                                 static_cast<int>(options.per_rank), options.verify,
+                                 static_cast<bool>(options.select), options.older_if_unreadable)),
          "ranks load with different options");
   expect(same_on_all(ranks, shared_signature(state)),
          "ranks load into states of different structure");
 }
 
-std::optional<std::string> try_load(const LoadRanks& ranks, const std::filesystem::path& folder,
-                                    dtensor::StateDict& state, const LoadOptions& options,
-                                    LoadReport& report) {
+std::optional<Damage> try_load(const LoadRanks& ranks, const std::filesystem::path& folder,
+                               dtensor::StateDict& state, const LoadOptions& options,
+                               LoadReport& report, LoadedFrom& loaded) {
   Load load(ranks, folder, state, options);
   auto damage = load.run();
   if (!damage) {
-    load.add_to(report);
+    load.add_to(report, loaded);
   }
   return damage;
 }

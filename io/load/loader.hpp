@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "io/format/lineage.hpp"
+#include "io/load/damage.hpp"
 #include "sherd/comm/agree.hpp"
 #include "sherd/io/checkpointer.hpp"
 
@@ -20,13 +22,20 @@ struct LoadRanks {
 void agree_on_load(const comm::Ranks& ranks, const dtensor::StateDict& state,
                    const LoadOptions& options);
 
-/// Collective. Loads one committed step folder into `state`. Returns what is damaged about it (the
-/// same text on all ranks; tensors may be overwritten in part then), nullopt when all is well and
-/// the report is filled in. Throws ConfigError, ArgumentError or IoError on all ranks; `state` is
+/// The checkpoint that a load took its values from.
+struct LoadedFrom {
+  std::int64_t step = 0;
+  std::string uuid = {};
+  Lineage lineage = {};
+};
+
+/// Collective. Loads one committed step folder into `state`. Returns what is damaged about it
+/// (tensors may be overwritten in part then), nullopt when all is well and the report and `loaded`
+/// are filled in. Throws ConfigError, ArgumentError or IoError on all ranks; `state` is
 /// untouched after the first two.
-[[nodiscard]] std::optional<std::string> try_load(const LoadRanks& ranks,
-                                                  const std::filesystem::path& folder,
-                                                  dtensor::StateDict& state,
-                                                  const LoadOptions& options, LoadReport& report);
+[[nodiscard]] std::optional<Damage> try_load(const LoadRanks& ranks,
+                                             const std::filesystem::path& folder,
+                                             dtensor::StateDict& state, const LoadOptions& options,
+                                             LoadReport& report, LoadedFrom& loaded);
 
 }  // namespace sherd::io

@@ -31,9 +31,9 @@ std::optional<std::uint32_t> join(const LoadItem& item, std::span<const dtensor:
 
 }  // namespace
 
-std::optional<std::string> DigestTable::find_problem(const comm::Ranks& ranks,
-                                                     std::span<const LoadItem> items,
-                                                     const Manifest& manifest) const {
+std::optional<Damage> DigestTable::find_problem(const comm::Ranks& ranks,
+                                                std::span<const LoadItem> items,
+                                                const Manifest& manifest) const {
   std::vector<std::int64_t> highest = mine_;
   std::vector<std::int64_t> negated_lowest = mine_;
   for (std::int64_t& crc : negated_lowest) {
@@ -53,7 +53,8 @@ std::optional<std::string> DigestTable::find_problem(const comm::Ranks& ranks,
         return std::span(values).subspan(at, parts.size());
       };
       if (join(item, parts, slots(highest), slots(negated_lowest)) != piece.crc32c) {
-        return digest_problem(*item.record, piece, manifest);
+        return Damage{digest_problem(*item.record, piece, manifest),
+                      manifest.files[piece.file].name};
       }
       at += parts.size();
     }
@@ -100,7 +101,8 @@ void ChunkDigests::finish(const Fragment& fragment, std::uint32_t crc, DigestTab
   if (!fragment.piece->block) {
     table.set(fragment.digest, crc);
   } else if (fragment.piece->parts_crc32c.at(fragment.digest) != crc) {
-    throw DamagedError(digest_problem(*items_[fragment.item].record, *fragment.piece, manifest));
+    throw DamagedError(digest_problem(*items_[fragment.item].record, *fragment.piece, manifest),
+                       manifest.files[fragment.piece->file].name);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "io/load/damage.hpp"
 #include "io/load/read_chunks.hpp"
 #include "sherd/comm/agree.hpp"
 
@@ -22,9 +23,9 @@ class DigestTable {
 
   /// Collective. The first piece on whose fragments readers differ, or that differs from its
   /// digest: the same on all ranks.
-  [[nodiscard]] std::optional<std::string> find_problem(const comm::Ranks& ranks,
-                                                        std::span<const LoadItem> items,
-                                                        const Manifest& manifest) const;
+  [[nodiscard]] std::optional<Damage> find_problem(const comm::Ranks& ranks,
+                                                   std::span<const LoadItem> items,
+                                                   const Manifest& manifest) const;
 
  private:
   static constexpr std::int64_t kNotRead = -(std::int64_t{1} << 40);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
 
-void check(const PositionedReader& reader, const DigestItem& item, std::vector<std::byte>& buffer) {
+void check(const PositionedReader& reader, const DigestItem& item, const std::string& file,
+           std::vector<std::byte>& buffer) {
   std::uint32_t crc = 0;
   for (const Extent& extent : item.extents) {
     for (std::uint64_t at = extent.offset; at < extent.end(); at += kMostBytes) {
@@ -23,7 +24,7 @@ void check(const PositionedReader& reader, const DigestItem& item, std::vector<s
     }
   }
   if (crc != item.expected) {
-    throw DamagedError(item.what + " does not match its crc32c");
+    throw DamagedError(item.what + " does not match its crc32c", file);
   }
 }
 
@@ -33,7 +34,7 @@ void check_structure(const CheckpointFiles& files, const Manifest& manifest, Fil
   std::vector<std::byte> buffer;
   for (const DigestItem& item : list_digests(manifest)) {
     if (item.tensor == nullptr && item.file % share.stride == share.first) {
-      check(files[item.file], item, buffer);
+      check(files[item.file], item, manifest.files[item.file].name, buffer);
     }
   }
 }

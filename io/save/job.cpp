@@ -118,6 +118,7 @@ void SaveJob::make_index() {
   manifest_ = plan_->manifest;
   manifest_.step = ticket_->step;
   manifest_.uuid = settings_.uuid;
+  manifest_.lineage = settings_.lineage;
   const auto path = settings_.folder / "index.h5";
   write_structure(*fs_, path, plan_->index.content.file);
   write_fields(*fs_, settings_.folder, manifest_, settings_.texts);
@@ -166,7 +167,7 @@ void SaveJob::commit_or_follow() {
   ticket_->note(SavePhase::committed);  // deleting older ones is not part of it
   try {
     crash("before_retention");
-    apply_retention(*fs_, settings_.directory, settings_.retention, ticket_->step);
+    apply_retention(*fs_, settings_.directory, settings_.retention, manifest_);
     crash("after_retention");
   } catch (const std::exception& error) {
     log::warning(std::string("old checkpoints were not removed: ") + error.what());

@@ -33,6 +33,7 @@ class SaveJob {
     WriteBackend backend = WriteBackend::pwrite;
     bool verify = false;
     std::map<std::string, std::string> texts = {};  ///< rank 0: StateDict::common
+    Lineage lineage = {};                           ///< rank 0
   };
 
   /// `ring` is used by nobody else until the ticket is final.

@@ -10,8 +10,10 @@
 #include <string_view>
 #include <typeinfo>
 
+#include "io/commit/committed.hpp"
 #include "io/commit/folder.hpp"
 #include "io/commit/leftovers.hpp"
+#include "io/disk/damaged.hpp"
 #include "io/disk/page.hpp"
 #include "io/layout/host_state.hpp"
 #include "io/layout/storable.hpp"
@@ -67,6 +69,15 @@ runtime::Device* device_of(const dtensor::StateDict& state) {
   return nullptr;
 }
 
+/// Empty when nothing usable is committed there.
+std::string uuid_at(const std::filesystem::path& folder) {
+  try {
+    return read_manifest(folder / "COMMITTED.json").uuid;
+  } catch (const DamagedError&) {
+    return "";
+  }
+}
+
 std::string plan_signature(const dtensor::StateDict& state) {
   std::string text = structure_signature(state);
   for (const auto& [key, capacity] : capacities_for(state.common)) {
@@ -95,6 +106,7 @@ Saver::Saver(const comm::Ranks& ranks, const CheckpointerOptions& options,
              std::shared_ptr<FileSystem> fs)
     : ranks_(ranks), options_(options), fs_(std::move(fs)) {
   all_or_none(ranks_, [&] { backend_ = choose_backend(options_.backend, *fs_); });
+  line_.run = make_uuid();
   if (backend_ == WriteBackend::mpio) {
     mpio_.emplace(ranks_, options_.layout);
   }
@@ -213,18 +225,43 @@ void Saver::renew_plan(const dtensor::StateDict& state) {
   signature_ = plan_signature(state);
 }
 
+void Saver::go_on_from(const Lineage& lineage, std::int64_t step, const std::string& uuid) {
+  line_ = {make_uuid(), uuid, 0, "", past_after(lineage, step)};
+}
+
+/// Rank 0: of the save that begins.
+Lineage Saver::next_on_line(std::int64_t step) {
+  if (last_ != nullptr && SaveTicket(last_).phase() == SavePhase::committed) {
+    line_.parent = last_uuid_;
+  }
+  line_.sequence = lease_->next_number([this] {
+    std::int64_t highest = 0;
+    for (const Committed& folder : read_committed(options_.directory)) {
+      highest = std::max(highest, folder.lineage.sequence);
+    }
+    return highest;
+  });
+  Lineage lineage = line_;
+  lineage.replaces = options_.overwrite ? uuid_at(options_.directory / step_name(step)) : "";
+  return lineage;
+}
+
 SaveJob::Settings Saver::begin(std::int64_t step) {
   std::string uuid = ranks_.rank() == 0 ? make_uuid() : "";
   broadcast_text(ranks_, uuid);
   const std::filesystem::path folder = options_.directory / in_flight_name({step, uuid});
+  Lineage lineage;
   all_or_none(ranks_, [&] {
     if (ranks_.rank() == 0) {
+      lease_->require_held();
       clean_leftovers();
+      lineage = next_on_line(step);
       leftovers_ = true;  // until all of the folder is there
       open_in_flight(*fs_, options_.directory, {step, uuid}, options_.overwrite);
     }
   });
   leftovers_ = false;
+  last_uuid_ = uuid;
   return {options_.directory,
           folder,
           uuid,
@@ -232,7 +269,9 @@ SaveJob::Settings Saver::begin(std::int64_t step) {
           Retention{options_.keep_last, options_.keep_every},
           std::chrono::duration<double>(options_.commit_timeout_seconds),
           backend_,
-          options_.verify_after_save};
+          options_.verify_after_save,
+          {},
+          std::move(lineage)};
 }
 
 void Saver::clean_leftovers() {

@@ -11,6 +11,7 @@
 #include "io/disk/file_ops.hpp"
 #include "io/disk/scratch_file.hpp"
 #include "io/whole/file.hpp"
+#include "sherd/base/error.hpp"
 
 namespace sherd::io {
 namespace {
@@ -26,14 +27,46 @@ WholeFile whole_file_of(const CheckpointReader& checkpoint) {
   return whole;
 }
 
+/// Something else of this name may be the only copy of whatever it is.
+void require_replaceable(const std::filesystem::path& file) {
+  if (!is_there(file)) {
+    return;
+  }
+  try {
+    static_cast<void>(read_whole_hdf5(file));
+  } catch (const Error&) {
+    throw ConfigError(fmt::format(
+        "'{}' is there and is no file that consolidate wrote (it would be lost). Try: another name",
+        file.string()));
+  }
+}
+
 }  // namespace
+
+void refuse_inside_checkpoint(const std::filesystem::path& output) {
+  std::error_code unknown;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(output, unknown);
+  for (std::filesystem::path at = whole; at.has_relative_path(); at = at.parent_path()) {
+    for (const char* mark : {"COMMITTED.json", "plan.json"}) {
+      if (std::filesystem::exists(at / mark, unknown)) {
+        throw ConfigError(
+            fmt::format("'{}' lies in the checkpoint '{}' (its files are its own). "
+                        "Try: a place outside",
+                        output.string(), at.string()));
+      }
+    }
+  }
+}
 
 void consolidate_checkpoint(const CheckpointReader& checkpoint, const std::filesystem::path& file,
                             const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  refuse_inside_checkpoint(file);
+  require_replaceable(file);
   std::filesystem::path temporary = file;
   temporary += ".tmp-" + make_uuid();
   const ScratchFile guard(temporary);  // renamed away when all is well
   WholeFile whole = whole_file_of(checkpoint);
+  whole.unverified = !checkpoint.verifies();
   create_whole_hdf5(temporary, whole, checkpoint.folder() / "index.h5");
   std::uint64_t total = 0;
   for (const WholeTensor& tensor : whole.tensors) {

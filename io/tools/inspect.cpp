@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "io/commit/committed.hpp"
 #include "io/commit/folder.hpp"
+#include "io/disk/file_ops.hpp"
 #include "io/format/checkpoint_files.hpp"
 #include "io/format/manifest.hpp"
 #include "io/layout/region.hpp"
 #include "io/load/match.hpp"
+#include "io/tools/checked_reads.hpp"
 #include "sherd/base/check.hpp"
 
 namespace sherd::io {
@@ -40,41 +43,69 @@ std::vector<CheckpointInfo> list_checkpoints(const fs_std::path& directory) {
 }
 
 fs_std::path resolve_checkpoint(const fs_std::path& path) {
-  if (fs_std::exists(path / "COMMITTED.json")) {
+  if (is_there(path / "COMMITTED.json")) {
     return path;
   }
-  const std::vector<CheckpointInfo> found = scan(path);
-  for (auto info = found.rbegin(); info != found.rend(); ++info) {
-    if (info->committed) {
-      return info->path;
-    }
+  const Candidates found = choose_candidates(read_committed(path));
+  if (!found.tried.empty()) {
+    return found.tried.front().path;
   }
   throw IoError(
       fmt::format("'{}' is neither a committed checkpoint nor a directory of some", path.string()));
 }
 
 struct CheckpointReader::Impl {
-  explicit Impl(const fs_std::path& step_folder)
+  Impl(const fs_std::path& step_folder, const ReaderOptions& options)
       : folder(step_folder),
         manifest(read_manifest(folder / "COMMITTED.json")),
-        files(folder, manifest) {
+        files(folder, manifest),
+        verify(options.verify),
+        checked(files, manifest) {
     for (const TensorRecord& tensor : manifest.tensors) {
       tensors.push_back(info_of(tensor));
+    }
+  }
+
+  void read(const TensorRecord& tensor, const PieceRecord& piece, std::uint64_t offset,
+            std::span<std::byte> out) {
+    try {
+      if (verify) {
+        checked.read(tensor, piece, offset, out);
+      } else {
+        files[piece.file].read(piece.file_offset + offset, out);
+      }
+    } catch (const IoError&) {
+      refuse_removed();
+      throw;
+    }
+  }
+
+  /// Whoever deletes a checkpoint takes the whole folder away first.
+  void refuse_removed() const {
+    if (!is_there(folder / "COMMITTED.json")) {
+      throw IoError(
+          fmt::format("'{}' was removed meanwhile (a running save keeps the last few). "
+                      "Try: a newer one, or a file PINNED in the folder",
+                      folder.string()));
     }
   }
 
   fs_std::path folder;
   Manifest manifest;
   CheckpointFiles files;
+  bool verify;
+  CheckedReads checked;
   std::vector<TensorInfo> tensors;
 };
 
-CheckpointReader::CheckpointReader(const fs_std::path& step_folder)
-    : impl_(std::make_unique<Impl>(step_folder)) {}
+CheckpointReader::CheckpointReader(const fs_std::path& step_folder, const ReaderOptions& options)
+    : impl_(std::make_unique<Impl>(step_folder, options)) {}
 
 CheckpointReader::~CheckpointReader() = default;
 
 const fs_std::path& CheckpointReader::folder() const { return impl_->folder; }
+
+bool CheckpointReader::verifies() const { return impl_->verify; }
 
 std::int64_t CheckpointReader::step() const { return impl_->manifest.step; }
 
@@ -150,12 +181,11 @@ void CheckpointReader::read(const std::string& key, std::int64_t first, const Te
   const Region wanted{{first, out.numel()}};
   for (const PieceRecord& piece : tensor->pieces) {
     const Region stored{{piece.first, piece.numel}, piece.block};
-    for_each_run(tensor->shape.extents(), stored, {0, piece.numel}, wanted,
-                 [&](const CopyRun& run) {
-                   impl_->files[piece.file].read(
-                       piece.file_offset + static_cast<std::uint64_t>(run.from * width),
-                       {out.raw() + run.to * width, static_cast<std::size_t>(run.numel * width)});
-                 });
+    for_each_run(
+        tensor->shape.extents(), stored, {0, piece.numel}, wanted, [&](const CopyRun& run) {
+          impl_->read(*tensor, piece, static_cast<std::uint64_t>(run.from * width),
+                      {out.raw() + run.to * width, static_cast<std::size_t>(run.numel * width)});
+        });
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "io/commit/committed.hpp"
 #include "io/commit/folder.hpp"
 #include "io/format/manifest.hpp"
 #include "sherd/base/error.hpp"
@@ -54,11 +55,33 @@ std::optional<std::int64_t> step_set_aside(std::string_view name) {
 
 void add_manifest_facts(FolderInfo& info, const fs_std::path& file) {
   try {
-    info.ranks = read_manifest(file).world_size;
+    const Manifest manifest = read_manifest(file);
+    info.ranks = manifest.world_size;
+    info.stored_step = manifest.step;
+    if (info.state == FolderState::committed && manifest.step != info.step) {
+      info.state = FolderState::renamed;
+    }
   } catch (const Error&) {
     if (info.state == FolderState::committed) {
       info.state = FolderState::damaged;
     }
+  }
+}
+
+/// What a run left behind by going on from an earlier step.
+void mark_given_up(const fs_std::path& directory, std::vector<FolderInfo>& found) {
+  try {
+    const std::vector<Committed> all = read_committed(directory);
+    for (const Committed& folder : all) {
+      const auto info = std::find_if(found.begin(), found.end(), [&](const FolderInfo& one) {
+        return one.state == FolderState::committed && one.path == folder.path;
+      });
+      if (info != found.end() && is_given_up(folder, all)) {
+        info->state = FolderState::given_up;
+      }
+    }
+  } catch (const IoError&) {
+    return;  // what can be seen is listed all the same
   }
 }
 
@@ -80,6 +103,7 @@ std::optional<FolderInfo> describe(const fs_std::path& path) {
   } else {
     return std::nullopt;
   }
+  info.stored_step = info.step;
   add_manifest_facts(info, path / manifest);
   info.pinned = modified(path / "PINNED").has_value();
   info.bytes = bytes_below(path);
@@ -99,6 +123,10 @@ std::string_view to_string(FolderState state) noexcept {
       return "incomplete";
     case FolderState::damaged:
       return "damaged";
+    case FolderState::renamed:
+      return "renamed";
+    case FolderState::given_up:
+      return "given up";
     case FolderState::in_flight:
       return "in flight";
     case FolderState::set_aside:
@@ -119,6 +147,7 @@ std::vector<FolderInfo> survey_checkpoints(const fs_std::path& directory) {
       found.push_back(std::move(*info));
     }
   }
+  mark_given_up(directory, found);
   const auto group = [](const FolderInfo& info) {
     return info.state == FolderState::in_flight || info.state == FolderState::set_aside;
   };

@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include "io/commit/folder.hpp"
+#include "io/disk/file_ops.hpp"
 #include "io/format/manifest.hpp"
 #include "io/tools/verify_bytes.hpp"
 #include "io/tools/verify_index.hpp"
@@ -15,6 +19,15 @@ void note(VerifyReport& report, std::vector<VerifyProblem> problems) {
   }
 }
 
+/// The whole folder goes out of sight first, by one rename.
+bool was_removed(const std::filesystem::path& folder) {
+  try {
+    return !is_there(folder);
+  } catch (const IoError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 VerifyReport verify_checkpoint(const std::filesystem::path& step_folder,
@@ -22,6 +35,12 @@ VerifyReport verify_checkpoint(const std::filesystem::path& step_folder,
   VerifyReport report;
   try {
     const Manifest manifest = read_manifest(step_folder / "COMMITTED.json");
+    if (const auto step = parse_step_name(step_folder.filename().string());
+        step && *step != manifest.step) {
+      note(report, {{.file = "COMMITTED.json",
+                     .text = fmt::format("'{}' holds step {} (a copy, or renamed)",
+                                         step_folder.filename().string(), manifest.step)}});
+    }
     std::vector<bool> sound(manifest.files.size(), true);
     note(report, verify_bytes(step_folder, manifest, options, sound, report.bytes));
     if (sound.front()) {
@@ -29,6 +48,12 @@ VerifyReport verify_checkpoint(const std::filesystem::path& step_folder,
     }
   } catch (const IoError& error) {
     note(report, {{.file = "COMMITTED.json", .text = error.what()}});
+  }
+  if (!report.ok && was_removed(step_folder)) {
+    const std::uint64_t bytes = report.bytes;
+    report = VerifyReport{};
+    report.removed = true;
+    report.bytes = bytes;
   }
   return report;
 }

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "io/disk/file_ops.hpp"
 #include "io/whole/safetensors/header.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::io {
 namespace {
@@ -21,14 +22,16 @@ using Json = nlohmann::json;
 bool is_hdf5(const std::filesystem::path& path) {
   constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
   std::array<char, 8> begin{};
-  std::ifstream in(path, std::ios::binary);
-  in.read(begin.data(), begin.size());
-  return in && begin == kSignature;
+  const RegularFile file(path, {"it holds a state", "the path of a file of a whole state"});
+  return file.read(0, std::as_writable_bytes(std::span(begin))) == begin.size() &&
+         begin == kSignature;
 }
 
 WholeFile read_whole_safetensors(const std::filesystem::path& path) {
   WholeFile file;
-  for (const SafetensorsEntry& entry : read_safetensors_header(path)) {
+  const auto entries = read_safetensors_header(path);
+  refuse_foreign_types(entries);
+  for (const SafetensorsEntry& entry : entries) {
     file.tensors.push_back(
         {entry.name, entry.name, entry.shape, entry.dtype, true, {}, entry.file_offset});
   }
@@ -77,7 +80,7 @@ std::string to_json(const WholeFile& file) {
 }
 
 WholeFile parse_whole_file(std::string_view text) {
-  const Json json = Json::parse(text);
+  const Json json = parse_json<Json>(text, "the description of a file");
   WholeFile file;
   file.texts = json.at("texts").get<std::map<std::string, std::string>>();
   file.bytes = json.at("bytes").get<std::uint64_t>();

@@ -32,6 +32,7 @@ struct WholeFile {
   std::vector<WholeTensor> tensors;
   std::map<std::string, std::string> texts;
   std::uint64_t bytes = 0;  ///< of the file
+  bool unverified = false;  ///< copied without comparing digests
 };
 
 /// Makes `path` with everything but the tensors' data and fills in file_offset and bytes. Not

@@ -164,6 +164,9 @@ void create_whole_hdf5(const std::filesystem::path& path, WholeFile& file,
   Hdf5File out = hdf5::create_file(image, objects * kMetadataBytesPerDataset, hdf5::Pages::shared);
   {
     Builder builder(out.get());
+    if (file.unverified) {
+      hdf5::set_attribute(out.get(), "unverified", std::int64_t{1});
+    }
     for (WholeTensor& tensor : file.tensors) {
       builder.add(tensor);
     }

@@ -13,6 +13,7 @@
 #include "io/layout/storable.hpp"
 #include "io/whole/safetensors/header.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/base/json.hpp"
 #include "sherd/comm/agree.hpp"
 #include "sherd/io/full_state.hpp"
 
@@ -155,14 +156,16 @@ struct LocalFile {
 
 LocalFile open_file(const fs_std::path& path, const Json& wanted) {
   LocalFile file;
-  for (SafetensorsEntry& entry : read_safetensors_header(path)) {
+  auto entries = read_safetensors_header(path);
+  refuse_foreign_types(entries);
+  for (SafetensorsEntry& entry : entries) {
     file.entries.emplace(entry.name, std::move(entry));
   }
   file.texts = read_safetensors_metadata(path);
   const auto parts = file.texts.find(kPartsKey);
   validate(parts != file.texts.end(),
            fmt::format("{}: holds no local state of a rank", path.string()));
-  const Json saved = Json::parse(parts->second, nullptr, false);
+  const Json saved = parse_json_or_null<Json>(parts->second);
   validate(saved.is_object() && saved.contains("uuid") && saved.contains("tensors"),
            fmt::format("{}: does not say what its tensors are parts of", path.string()));
   compare_parts(path, saved, wanted);

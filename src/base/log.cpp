@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "sherd/base/printable.hpp"
+
 namespace sherd::log {
 namespace {
 
@@ -32,7 +34,7 @@ State& state() {
 void write(spdlog::level::level_enum level, std::string_view label,
            std::string_view text) noexcept {
   try {
-    state().logger.log(level, "{}{}{}", state().prefix, label, text);
+    state().logger.log(level, "{}{}{}", state().prefix, label, printable(text));
   } catch (...) {  // a log line is never worth a failure
   }
 }
@@ -51,7 +53,7 @@ void info(std::string_view message) noexcept {
     return;
   }
   try {
-    state().logger.info("{}", message);
+    state().logger.info("{}", printable(message));
   } catch (...) {
   }
 }

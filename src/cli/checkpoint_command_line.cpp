@@ -16,6 +16,12 @@ struct Sub {
   Command command;
 };
 
+void add_no_verify(CLI::App& app, CheckpointOptions& options) {
+  app.add_flag_callback(
+      "--no-verify", [&options] { options.verify = false; },
+      "Do not compare what is read with its digests");
+}
+
 CLI::App& add(CLI::App& ckpt, Request& request, const Sub& sub) {
   auto* app = ckpt.add_subcommand(sub.name, sub.help);
   app->add_option("checkpoint", request.checkpoint, sub.argument_help)
@@ -36,6 +42,7 @@ void add_looking(CLI::App& ckpt, Request& request) {
                     kStep, Command::checkpoint_show});
   show.add_option("--tensor", options.tensor, "Its pieces, and least, largest and mean element")
       ->option_text("KEY");
+  add_no_verify(show, options);
   auto& verify = add(ckpt, request,
                      {"verify",
                       "Read all of it, compare the digests, look at the index; exit code 1 when "
@@ -52,11 +59,7 @@ void add_looking(CLI::App& ckpt, Request& request) {
   diff.add_option("--tolerance", options.tolerance,
                   "Elements closer than this are equal (default: the same bits)")
       ->check(CLI::NonNegativeNumber);
-}
-
-void add_no_verify(CLI::App& app, CheckpointOptions& options) {
-  app.add_flag_callback(
-      "--no-verify", [&options] { options.verify = false; }, "Do not compare the digests first");
+  add_no_verify(diff, options);
 }
 
 void add_writing(CLI::App& ckpt, Request& request) {
@@ -80,6 +83,7 @@ void add_writing(CLI::App& ckpt, Request& request) {
   out.add_option("--file-gigabytes", options.file_gigabytes, "Start another file beyond")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  add_no_verify(out, options);
   out.add_flag("--all", options.all, "Optimizer state and all else, too, in FOLDER/state");
 }
 

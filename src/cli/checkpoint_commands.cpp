@@ -9,15 +9,16 @@
 
 #include "cli/commands.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/io/inspect.hpp"
 
 namespace sherd::cli {
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void print(const std::string& text) { std::fputs(printable(text).c_str(), stdout); }
 
 void print(const nlohmann::json& json) {
-  // Names on disk need not be UTF-8.
-  print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  // Names on disk need not be UTF-8, nor what a terminal should be given.
+  print(json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::string human(double bytes) {
@@ -34,6 +35,9 @@ std::filesystem::path step_folder(const std::string& path) {
     return io::resolve_checkpoint(path);
   } catch (const IoError& error) {
     throw ConfigError(error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw ConfigError(fmt::format("'{}' cannot be read: {}. Try: another path, or its permissions",
+                                  path, error.code().message()));
   }
 }
 

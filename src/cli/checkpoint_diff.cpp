@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/checkpoint_commands.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/io/compare.hpp"
 
 namespace sherd::cli {
@@ -27,21 +28,22 @@ Json json_of(const io::CheckpointReader& checkpoint) {
 
 void print_text(const io::CheckpointDifference& found) {
   for (const std::string& key : found.only_in_a) {
-    print(fmt::format("only in A: {}\n", key));
+    print(fmt::format("only in A: {}\n", printable_name(key)));
   }
   for (const std::string& key : found.only_in_b) {
-    print(fmt::format("only in B: {}\n", key));
+    print(fmt::format("only in B: {}\n", printable_name(key)));
   }
   for (const io::TensorDifference& tensor : found.tensors) {
     if (tensor.kind_a != tensor.kind_b) {
-      print(fmt::format("{}: {} in A, {} in B\n", tensor.key, tensor.kind_a, tensor.kind_b));
+      print(fmt::format("{}: {} in A, {} in B\n", printable_name(tensor.key), tensor.kind_a,
+                        tensor.kind_b));
     } else {
-      print(fmt::format("{}: {} elements differ, by {:.6g} at most\n", tensor.key, tensor.differing,
-                        tensor.max_abs));
+      print(fmt::format("{}: {} elements differ, by {:.6g} at most\n", printable_name(tensor.key),
+                        tensor.differing, tensor.max_abs));
     }
   }
   for (const std::string& key : found.texts) {
-    print(fmt::format("text {} differs\n", key));
+    print(fmt::format("text {} differs\n", printable_name(key)));
   }
   print(fmt::format("{} tensors equal, {} differ\n", found.equal_tensors,
                     found.tensors.size() + found.only_in_a.size() + found.only_in_b.size()));
@@ -50,8 +52,8 @@ void print_text(const io::CheckpointDifference& found) {
 }  // namespace
 
 int diff_checkpoints(const Request& request) {
-  const io::CheckpointReader a(step_folder(request.checkpoint));
-  const io::CheckpointReader b(step_folder(request.ckpt.other));
+  const io::CheckpointReader a(step_folder(request.checkpoint), {request.ckpt.verify});
+  const io::CheckpointReader b(step_folder(request.ckpt.other), {request.ckpt.verify});
   const io::CheckpointDifference found =
       io::compare_checkpoints(a, b, {.tolerance = request.ckpt.tolerance});
   if (request.ckpt.json) {

@@ -30,13 +30,19 @@ int consolidate(const Request& request) {
   const std::filesystem::path folder = step_folder(request.checkpoint);
   const std::filesystem::path file = request.ckpt.output;
   const std::filesystem::path parent = file.parent_path().empty() ? "." : file.parent_path();
+  const auto there = std::filesystem::symlink_status(file).type();
   validate(
       std::filesystem::is_directory(parent) && !std::filesystem::is_directory(file),
       fmt::format("'{}' cannot be made: its folder does not exist, or it is one", file.string()));
+  validate(there == std::filesystem::file_type::not_found ||
+               there == std::filesystem::file_type::regular,
+           fmt::format("'{}' cannot be made: a link, pipe or device of this name is there. Try: "
+                       "another name",
+                       file.string()));
   if (request.ckpt.verify) {
     require_sound(folder);
   }
-  const io::CheckpointReader checkpoint(folder);
+  const io::CheckpointReader checkpoint(folder, {request.ckpt.verify});
   {
     ProgressLine line("writing");
     io::consolidate_checkpoint(checkpoint, file, line.function());
@@ -58,7 +64,7 @@ int consolidate(const Request& request) {
 int export_model(const Request& request) {
   constexpr double kGigabyte = 1e9;
   const CheckpointOptions& options = request.ckpt;
-  const io::CheckpointReader checkpoint(step_folder(request.checkpoint));
+  const io::CheckpointReader checkpoint(step_folder(request.checkpoint), {options.verify});
   weights::ExportOptions how;
   how.dtype = parse_dtype(options.dtype);
   how.file_bytes = static_cast<std::size_t>(options.file_gigabytes * kGigabyte);

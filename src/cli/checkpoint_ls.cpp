@@ -6,6 +6,7 @@
 
 #include "cli/checkpoint_commands.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/io/inspect.hpp"
 
 namespace sherd::cli {
@@ -47,7 +48,7 @@ std::string row(const io::FolderInfo& info) {
       fmt::format("{}{}", to_string(info.state), info.pinned ? ", pinned" : "");
   return fmt::format("{:>10}  {:<17}  {:>10}  {:>5}  {}  {}\n", info.step, state,
                      human(static_cast<double>(info.bytes)), ranks, local_time(info.modified),
-                     info.path.string());
+                     printable_name(info.path.string()));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "cli/checkpoint_commands.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/io/compare.hpp"
 #include "sherd/io/inspect.hpp"
 
@@ -114,16 +115,16 @@ void print_json(const io::CheckpointReader& checkpoint) {
 void print_tensors(const io::CheckpointReader& checkpoint) {
   std::size_t width = 4;
   for (const io::TensorInfo& info : checkpoint.tensors()) {
-    width = std::max(width, info.key.size());
+    width = std::max(width, printable_name(info.key).size());
   }
   double bytes = 0;
   for (const io::TensorInfo& info : checkpoint.tensors()) {
     std::string aliases;
     for (const std::string& alias : info.aliases) {
-      aliases += " = " + alias;
+      aliases += " = " + printable_name(alias);
     }
-    print(fmt::format("  {:<{}}  {:<4}  {}  {}{}\n", info.key, width, to_string(info.dtype),
-                      info.shape.to_string(), placement(info), aliases));
+    print(fmt::format("  {:<{}}  {:<4}  {}  {}{}\n", printable_name(info.key), width,
+                      to_string(info.dtype), info.shape.to_string(), placement(info), aliases));
     bytes += bytes_of(info);
   }
   print(fmt::format("{} tensors, {}\n", checkpoint.tensors().size(), human(bytes)));
@@ -131,14 +132,15 @@ void print_tensors(const io::CheckpointReader& checkpoint) {
 
 void print_files(const io::CheckpointReader& checkpoint) {
   for (const auto& [key, entry] : per_rank_of(checkpoint)) {
-    print(fmt::format("per rank: {} of {} ranks, {}\n", key, entry.ranks,
+    print(fmt::format("per rank: {} of {} ranks, {}\n", printable_name(key), entry.ranks,
                       human(static_cast<double>(entry.bytes))));
   }
   if (!checkpoint.common_keys().empty()) {
     print(fmt::format("texts: {}\n", fmt::join(checkpoint.common_keys(), ", ")));
   }
   for (const io::FileInfo& file : checkpoint.files()) {
-    print(fmt::format("{:>10}  {}\n", human(static_cast<double>(file.bytes)), file.name));
+    print(fmt::format("{:>10}  {}\n", human(static_cast<double>(file.bytes)),
+                      printable_name(file.name)));
   }
 }
 
@@ -196,14 +198,14 @@ int show_tensor(const io::CheckpointReader& checkpoint, const Request& request) 
     print(json);
     return 0;
   }
-  print(fmt::format("{}  {}  {}  {}\n", info->key, to_string(info->dtype), info->shape.to_string(),
-                    placement(*info)));
+  print(fmt::format("{}  {}  {}  {}\n", printable_name(info->key), to_string(info->dtype),
+                    info->shape.to_string(), placement(*info)));
   print(fmt::format("min {:.9g}, max {:.9g}, mean {:.9g}; {} NaN, {} infinite\n", numbers.min,
                     numbers.max, numbers.mean, numbers.nan, numbers.infinite));
   print(fmt::format("{:>6}  {:>14}  {:<24}  {}\n", "rank", "file offset", "elements", "file"));
   for (const io::PieceInfo& piece : info->pieces) {
     print(fmt::format("{:>6}  {:>14}  {:<24}  {}\n", piece.rank, piece.file_offset, where(piece),
-                      files.at(piece.file).name));
+                      printable_name(files.at(piece.file).name)));
   }
   return 0;
 }
@@ -211,7 +213,7 @@ int show_tensor(const io::CheckpointReader& checkpoint, const Request& request) 
 }  // namespace
 
 int show_checkpoint(const Request& request) {
-  const io::CheckpointReader checkpoint(step_folder(request.checkpoint));
+  const io::CheckpointReader checkpoint(step_folder(request.checkpoint), {request.ckpt.verify});
   if (!request.ckpt.tensor.empty()) {
     return show_tensor(checkpoint, request);
   }

@@ -53,8 +53,16 @@ Json json_of(const fs::path& folder, const io::VerifyReport& report) {
   }
   return {{"path", folder.string()},
           {"good", report.ok},
+          {"removed", report.removed},
           {"bytes", report.bytes},
           {"problems", std::move(problems)}};
+}
+
+const char* verdict(const io::VerifyReport& report) {
+  if (report.removed) {
+    return "removed meanwhile";
+  }
+  return report.ok ? "good" : "DAMAGED";
 }
 
 io::VerifyReport verify(const fs::path& folder, int threads) {
@@ -77,7 +85,7 @@ int verify_checkpoints(const Request& request) {
     for (const std::string& problem : report.problems) {
       print(problem + "\n");
     }
-    print(fmt::format("{}: {} ({} read)\n", folder.string(), report.ok ? "good" : "DAMAGED",
+    print(fmt::format("{}: {} ({} read)\n", folder.string(), verdict(report),
                       human(static_cast<double>(report.bytes))));
   }
   if (request.ckpt.json) {

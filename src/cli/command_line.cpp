@@ -1,10 +1,14 @@
 #include "cli/command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <sstream>
 
 #include "cli/checkpoint_command_line.hpp"
 #include "sherd/base/config.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/base/expand_path.hpp"
 
 namespace sherd::cli {
 namespace {
@@ -69,7 +73,18 @@ void add_generate(CLI::App& app, Request& request) {
       ->check(CLI::NonNegativeNumber);
   generate->add_option("--seed", request.seed, "The same seed gives the same text")
       ->capture_default_str();
+  generate->add_flag_callback(
+      "--no-verify", [&request] { request.ckpt.verify = false; },
+      "Do not compare the weights with their digests");
   generate->callback([&request] { request.command = Command::generate; });
+}
+
+/// A shell has done this already, but for what a user or a script put in quotes.
+void expand_paths(Request& request) {
+  for (std::string* path : {&request.config, &request.plan.model, &request.checkpoint,
+                            &request.ckpt.other, &request.ckpt.output}) {
+    *path = expand_path(*path).string();
+  }
 }
 
 }  // namespace
@@ -94,6 +109,11 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     std::ostringstream err;
     const int code = app.exit(error, out, err);
     return {std::nullopt, code == 0 ? 0 : 2, out.str() + err.str()};
+  }
+  try {
+    expand_paths(request);
+  } catch (const ConfigError& error) {
+    return {std::nullopt, 2, fmt::format("{}. Try: the path written out\n", error.what())};
   }
   return {std::move(request), 0, {}};
 }

@@ -41,7 +41,7 @@ struct CheckpointOptions {
   std::string tensor;               ///< show
   std::optional<double> tolerance;  ///< diff
   std::string output;               ///< consolidate: a file; export: a folder
-  bool verify = true;               ///< consolidate, export
+  bool verify = true;               ///< all that read tensors
   std::string dtype = "f32";        ///< export
   double file_gigabytes = 5.0;      ///< export
   bool all = false;                 ///< export

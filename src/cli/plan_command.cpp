@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/plan/plan.hpp"
 
 namespace sherd::cli {
@@ -54,8 +55,9 @@ int run_plan(const Request& request) {
   }
   const plan::StepPlan planned =
       plan::plan_step(plan::plan_subject(std::move(config), options.changes, shape), shape);
-  std::fputs((options.json ? plan::plan_json(planned, memory) : plan::plan_text(planned)).c_str(),
-             stdout);
+  const std::string text =
+      options.json ? plan::plan_json(planned, memory) : printable(plan::plan_text(planned));
+  std::fputs(text.c_str(), stdout);
   if (!memory) {
     return 0;
   }

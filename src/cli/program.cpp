@@ -10,6 +10,8 @@
 #include "cli/standard_streams.hpp"
 #include "cli/top_level.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/comm/agree.hpp"
+#include "sherd/comm/facts.hpp"
 #include "sherd/train/stop_signal.hpp"
 
 namespace sherd::cli {
@@ -41,13 +43,33 @@ bool launched_with_others() {
   return false;
 }
 
+std::string name_of(const Request& request) {
+  switch (request.command) {
+    case Command::train:
+      return request.dry_run ? "train --dry-run" : "train";
+    case Command::generate:
+      return "generate";
+    default:
+      return "info";
+  }
+}
+
+/// Ranks that a launcher starts with different arguments would wait for each other in vain.
+void agree_on_command(comm::Communicator& world, const ParsedCommandLine& parsed) {
+  comm::all_or_config_error(world, [&] {
+    if (!parsed.request) {
+      throw ConfigError(parsed.text);
+    }
+  });
+  comm::require_same_facts(world, world.rank(), {{"the command", name_of(*parsed.request)}},
+                           {"commands of one launch work together", "one command on all ranks"});
+}
+
 int main_in_runtime(int argc, char** argv, const ParsedCommandLine& parsed) {
   return run_alone([&] {
     runtime::Runtime runtime(argc, argv);
     return run_on_all_ranks(runtime, [&](comm::Communicator& world) {
-      if (!parsed.request) {
-        throw ConfigError(parsed.text);
-      }
+      agree_on_command(world, parsed);
       return run(runtime, world, *parsed.request);
     });
   });

@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
 #include "sherd/base/error.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/comm/backends.hpp"
 #include "sherd/comm/mpi_interop.hpp"
 
@@ -16,6 +18,9 @@ namespace sherd::cli {
 namespace {
 
 constexpr auto kArrival = std::chrono::seconds(5);
+/// Another rank's failure is most often what a failed transfer comes from. That rank knows the
+/// cause and ends all others once it has said it.
+constexpr auto kCauseFirst = std::chrono::milliseconds(500);
 
 std::unique_ptr<comm::Communicator> connect(const runtime::Runtime& runtime) {
   return runtime.size() == 1 ? comm::make_self() : comm::make_mpi(MPI_COMM_WORLD);
@@ -50,9 +55,15 @@ int bad_input(runtime::Runtime& runtime, comm::Communicator& world, const std::s
     runtime.abort(kBadInput);
   }
   if (runtime.rank() == 0) {
-    std::fprintf(stderr, "%s\n", message.c_str());
+    std::fprintf(stderr, "%s\n", printable(message).c_str());
   }
   return kBadInput;
+}
+
+/// A path that a command was given cannot be looked at. Its own functions say more where they can.
+std::string describe_path(const std::filesystem::filesystem_error& error) {
+  return fmt::format("'{}' cannot be used: {}. Try: another path, or its permissions",
+                     error.path1().string(), error.code().message());
 }
 
 std::string describe(const std::exception& error) {
@@ -74,6 +85,9 @@ int run_on_all_ranks(runtime::Runtime& runtime,
       return bad_input(runtime, *world, error.what());
     }
   } catch (const std::exception& error) {
+    if (runtime.size() > 1 && dynamic_cast<const CommError*>(&error) != nullptr) {
+      std::this_thread::sleep_for(kCauseFirst);
+    }
     log::error(describe(error));
     if (runtime.size() > 1) {
       runtime.abort(kFailed);
@@ -86,10 +100,13 @@ int run_alone(const std::function<int()>& body) {
   try {
     return body();
   } catch (const ConfigError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
+    return kBadInput;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::fprintf(stderr, "%s\n", printable(describe_path(error)).c_str());
     return kBadInput;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s\n", printable(error.what()).c_str());
     return kFailed;
   }
 }

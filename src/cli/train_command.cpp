@@ -3,9 +3,11 @@
 #include "cli/commands.hpp"
 #include "cli/system_info.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/base/printable.hpp"
 #include "sherd/comm/agree.hpp"
 #include "sherd/config/train_config.hpp"
 #include "sherd/runtime/findings.hpp"
+#include "sherd/train/same_input.hpp"
 #include "sherd/train/trainer.hpp"
 
 namespace sherd::cli {
@@ -32,6 +34,7 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
   config::TrainConfig config;
   comm::all_or_config_error(
       world, [&] { config = config::load_config(request.config, request.overrides, launch); });
+  train::require_same_input(world, runtime.rank(), config);
   runtime::refuse_errors(topology, config.fsdp_config.device == "cuda");
   if (request.dry_run) {
     for (const std::string& notice : config.notices) {
@@ -39,7 +42,7 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
     }
     const std::string planned = plan::plan_text(topology, config);
     if (runtime.rank() == 0) {
-      std::fputs(planned.c_str(), stdout);
+      std::fputs(printable(planned).c_str(), stdout);
     }
     return 0;
   }

@@ -36,6 +36,30 @@ std::int64_t reduce(Communicator& comm, std::int64_t value, ReduceOp op) {
   return result;
 }
 
+void all_or_config_error(Communicator& comm, int rank, const std::function<void()>& body) {
+  std::string problem;
+  bool failed = true;
+  try {
+    body();
+    failed = false;
+  } catch (const ConfigError& error) {
+    problem = error.what();
+  } catch (const IoError& error) {
+    problem = error.what();
+  }
+  const std::int64_t failures = reduce(comm, failed ? 1 : 0, ReduceOp::sum);
+  if (failures == 0) {
+    return;
+  }
+  const std::int64_t mine = failed ? comm.rank() : comm.size();
+  const auto lowest = static_cast<int>(reduce(comm, mine, ReduceOp::min));
+  if (failures < comm.size()) {
+    problem = fmt::format("rank {} on {}: {}", rank, host_name(), problem);
+  }
+  broadcast_text(comm, problem, lowest);
+  throw ConfigError(problem);
+}
+
 }  // namespace
 
 void broadcast_text(Communicator& comm, std::string& text, int root) {
@@ -80,27 +104,11 @@ void all_or_none(const Ranks& ranks, const std::function<void()>& body) {
 }
 
 void all_or_config_error(Communicator& comm, const std::function<void()>& body) {
-  std::string problem;
-  bool failed = true;
-  try {
-    body();
-    failed = false;
-  } catch (const ConfigError& error) {
-    problem = error.what();
-  } catch (const IoError& error) {
-    problem = error.what();
-  }
-  const std::int64_t failures = reduce(comm, failed ? 1 : 0, ReduceOp::sum);
-  if (failures == 0) {
-    return;
-  }
-  const std::int64_t mine = failed ? comm.rank() : comm.size();
-  const auto lowest = static_cast<int>(reduce(comm, mine, ReduceOp::min));
-  if (failures < comm.size()) {
-    problem = fmt::format("on {}: {}", host_name(), problem);
-  }
-  broadcast_text(comm, problem, lowest);
-  throw ConfigError(problem);
+  all_or_config_error(comm, comm.rank(), body);
+}
+
+void all_or_config_error(const Ranks& ranks, const std::function<void()>& body) {
+  all_or_config_error(*ranks.world, ranks.rank(), body);
 }
 
 void max_over_ranks(const Ranks& ranks, std::span<std::int64_t> values) {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "config/codecs.hpp"
+#include "config/stored_model.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/config/training_device.hpp"
 #include "sherd/runtime/device.hpp"
@@ -131,6 +132,11 @@ void notice_ineffective(const CheckContext& c) {
   if (f.device == "cpu" && f.offload_optimizer_state) {
     c.notice("fsdp_config.offload_optimizer_state", "on device cpu there is nothing to offload");
   }
+  for (const char* key : {"data.token_bytes", "data.token_byte_order"}) {
+    if (!c.config.data.text.empty() && c.given(key)) {
+      c.notice(key, "no effect with text: a byte is a token");
+    }
+  }
   const bool adamw = o.name == OptimizerConfig::Name::adamw;
   for (const char* key : {"optimizer.betas", "optimizer.epsilon"}) {
     if (!adamw && c.given(key)) {
@@ -173,10 +179,34 @@ void check_files(const CheckContext& c) {
   }
   for (const auto& [key, list] : {std::pair{"data.tokens", &d.tokens}, {"data.text", &d.text}}) {
     for (const auto& file : *list) {
-      if (std::error_code ignored; !std::filesystem::exists(file, ignored)) {
-        c.problem(key, fmt::format("{} does not exist", file.string()),
+      std::error_code reason;
+      if (!std::filesystem::exists(file, reason)) {
+        c.problem(key,
+                  reason ? fmt::format("{} cannot be read: {}", file.string(), reason.message())
+                         : fmt::format("{} does not exist", file.string()),
                   "relative paths start at the working directory", "an existing path");
       }
+    }
+  }
+}
+
+/// Before a run writes into them; a plan may be made where they cannot be reached.
+void check_folders(const CheckContext& c) {
+  if (!c.launch) {
+    return;
+  }
+  for (const auto& [key, folder] :
+       {std::pair{"fsdp_config.checkpoint_dir", &c.config.fsdp_config.checkpoint_dir},
+        {"logging.directory", &c.config.logging.directory}}) {
+    std::error_code reason;
+    const auto kind = std::filesystem::status(*folder, reason).type();
+    if (kind == std::filesystem::file_type::none) {
+      c.problem(key, fmt::format("{} cannot be used: {}", folder->string(), reason.message()),
+                "the run writes there", "another folder");
+    } else if (kind != std::filesystem::file_type::directory &&
+               kind != std::filesystem::file_type::not_found) {
+      c.problem(key, folder->string() + " is not a folder", "the run writes there",
+                "another folder");
     }
   }
 }
@@ -211,6 +241,28 @@ void check_model(const CheckContext& c) {
   }
 }
 
+/// Whether `path` is `folder` or lies in it, links followed.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto whole = [&](const std::filesystem::path& name) {
+    auto result = std::filesystem::weakly_canonical(std::filesystem::absolute(name, error), error);
+    return result.has_filename() ? result : result.parent_path();
+  };
+  const auto inner = whole(path);
+  const auto outer = whole(folder);
+  return inner == outer || inner.parent_path() == outer;
+}
+
+void check_load_from(const CheckContext& c) {
+  const auto& from = c.config.checkpoint.load_from;
+  if (from.empty() || !lies_in(from, c.config.fsdp_config.checkpoint_dir)) {
+    return;
+  }
+  c.problem("checkpoint.load_from", fmt::format("{} is the run's own", from.string()),
+            "a run goes on from its own checkpoints by itself, and writes beside them",
+            "another fsdp_config.checkpoint_dir, or leave load_from out");
+}
+
 void check_checkpoint(const CheckContext& c) {
   if (c.config.checkpoint.keep_last == 1) {
     c.problem("checkpoint.keep_last", "1",
@@ -236,6 +288,7 @@ void CheckContext::notice(const std::string& path, const std::string& text) cons
 void check_config(const CheckContext& context) {
   check_model(context);
   check_files(context);
+  check_folders(context);
   check_data_fits_model(context);
   check_optimizer(context);
   check_launch(context);
@@ -244,8 +297,35 @@ void check_config(const CheckContext& context) {
   check_sharding(context);
   check_parallel(context);
   check_checkpoint(context);
+  check_load_from(context);
   notice_ineffective(context);
 }
+
+namespace {
+
+/// A resume needs nothing but its checkpoint: the folder it began with may be gone.
+void read_folders_model(const CheckContext& context) {
+  ModelConfig& model = context.config.model;
+  const std::filesystem::path file = model.init_from / "config.json";
+  try {
+    model.spec = models::read_model(file);
+  } catch (const ConfigError& error) {
+    std::error_code ignored;
+    const bool gone =
+        std::filesystem::status(file, ignored).type() == std::filesystem::file_type::not_found;
+    const auto stored =
+        gone ? stored_model(context.config.fsdp_config.checkpoint_dir) : std::nullopt;
+    if (!stored) {
+      context.problem("model.init_from", error.what(), "", "");
+      return;
+    }
+    model.spec = stored->spec;
+    context.notice("model.init_from", fmt::format("{} is not there; the sizes are those of {}",
+                                                  file.string(), stored->checkpoint.string()));
+  }
+}
+
+}  // namespace
 
 void resolve_model(const CheckContext& context, bool any_field) {
   ModelConfig& model = context.config.model;
@@ -257,11 +337,7 @@ void resolve_model(const CheckContext& context, bool any_field) {
     return;
   }
   if (!model.init_from.empty()) {
-    try {
-      model.spec = models::read_model(model.init_from / "config.json");
-    } catch (const ConfigError& error) {
-      context.problem("model.init_from", error.what(), "", "");
-    }
+    read_folders_model(context);
   } else if (!model.preset.empty()) {
     if (auto preset = models::find_preset(model.preset)) {
       model.spec = std::move(*preset);

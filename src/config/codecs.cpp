@@ -7,6 +7,9 @@
 #include <algorithm>
 
 #include "config/nearest_name.hpp"
+#include "sherd/base/error.hpp"
+#include "sherd/base/expand_path.hpp"
+#include "sherd/base/printable.hpp"
 
 namespace sherd::config {
 
@@ -50,6 +53,7 @@ std::string read_size(const models::Field& field, const YAML::Node& node,
 
 ConfigKey size_of_model(const models::Field& field) {
   return {"model." + field.name,
+          field.arithmetic ? OnResume::refused : OnResume::noted,
           field.meaning,
           field.example,
           false,
@@ -96,24 +100,48 @@ nlohmann::json Word::show(const std::string& value) const {
   return value.empty() ? nlohmann::json() : nlohmann::json(value);
 }
 
+namespace {
+
+/// What is wrong with a path whose ~ and $NAME cannot be replaced.
+std::string read_path(const std::string& text, std::filesystem::path& out) {
+  try {
+    out = expand_path(text);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return is_utf8(out.string()) ? std::string() : "'" + text + "' is not text in UTF-8";
+}
+
+/// As a user would write it, so that it can be read again.
+std::string written(const std::filesystem::path& path) {
+  std::string text;
+  for (const char c : path.string()) {
+    text.append(c == '$' ? "$$" : std::string(1, c));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string PathName::read(const YAML::Node& node, std::filesystem::path& out) const {
   std::string text;
   auto problem = read_word(node, text);
-  if (problem.empty()) {
-    out = text;
-  }
-  return problem;
+  return problem.empty() ? read_path(text, out) : problem;
 }
 
 nlohmann::json PathName::show(const std::filesystem::path& value) const {
-  return value.empty() ? nlohmann::json() : nlohmann::json(value.string());
+  return value.empty() ? nlohmann::json() : nlohmann::json(written(value));
 }
 
 std::string PathNames::read(const YAML::Node& node, std::vector<std::filesystem::path>& out) const {
   std::vector<std::string> words;
   auto problem = read_words(node, words);
+  std::vector<std::filesystem::path> paths;
+  for (std::size_t i = 0; problem.empty() && i < words.size(); ++i) {
+    problem = read_path(words[i], paths.emplace_back());
+  }
   if (problem.empty()) {
-    out.assign(words.begin(), words.end());
+    out = std::move(paths);
   }
   return problem;
 }
@@ -121,7 +149,7 @@ std::string PathNames::read(const YAML::Node& node, std::vector<std::filesystem:
 nlohmann::json PathNames::show(const std::vector<std::filesystem::path>& value) const {
   auto list = nlohmann::json::array();
   for (const auto& entry : value) {
-    list.push_back(entry.string());
+    list.push_back(written(entry));
   }
   return list.empty() ? nlohmann::json() : list;
 }
@@ -148,6 +176,7 @@ Choice<fsdp::ShardingStrategy> strategy_names() {
 
 ConfigKey version_key(KeyInfo info) {
   return {std::move(info.path),
+          info.on_resume,
           std::move(info.meaning),
           std::move(info.example),
           false,

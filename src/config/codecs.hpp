@@ -16,8 +16,16 @@
 /// when unset).
 namespace sherd::config {
 
+/// A constructor, so that no row of the table can leave one out.
 struct KeyInfo {
+  KeyInfo(std::string key, OnResume change, std::string says, std::string worth_trying)
+      : path(std::move(key)),
+        on_resume(change),
+        meaning(std::move(says)),
+        example(std::move(worth_trying)) {}
+
   std::string path;
+  OnResume on_resume;
   std::string meaning;
   std::string example;
 };
@@ -26,6 +34,7 @@ struct KeyInfo {
 template <class Field, class Codec>
 ConfigKey make_key(KeyInfo info, Field field, Codec codec) {
   return {std::move(info.path),
+          info.on_resume,
           std::move(info.meaning),
           std::move(info.example),
           false,

@@ -4,39 +4,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <cstdint>
 
+#include "config/merge.hpp"
+#include "config/only_document.hpp"
+#include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::config {
 namespace {
 
-std::string read_text(const std::filesystem::path& file) {
-  std::error_code ignored;
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file, ignored)) {
-    const char* reason = in ? "it is a folder" : std::strerror(errno);
-    throw ConfigError(fmt::format(
-        "{}: cannot be read: {} (a run needs its configuration). Try: the path of a YAML file",
-        file.string(), reason));
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
+constexpr FilePurpose kPurpose{"a run needs its configuration", "the path of a YAML file"};
 
 YAML::Node parse(const std::filesystem::path& file) {
-  const std::string text = read_text(file);
+  const std::string text = read_small_file(file, kLargestFile, kPurpose);
+  if (const std::string problem = problem_of_text(text); !problem.empty()) {
+    throw ConfigError(fmt::format("{}: not readable as YAML: {}. Try: a text editor's file",
+                                  file.string(), problem));
+  }
   try {
-    return YAML::Load(text);
+    const OnlyDocument found = only_document(text);
+    validate(found.second_line == 0, [&] {
+      return fmt::format(
+          "{}:{}: a second YAML document begins here (a run reads one, so its keys would have no "
+          "effect). Try: without the --- before it, or a file of its own",
+          file.string(), found.second_line);
+    });
+    return found.node;
   } catch (const YAML::Exception& error) {
     throw ConfigError(
         fmt::format("{}:{}: not readable as YAML: {}. Try: check the indentation and "
                     "the brackets near this line",
-                    file.string(), error.mark.line + 1, error.msg));
+                    file.string(), error.mark.line + 1, reason_of(error)));
   }
 }
 
@@ -67,25 +68,22 @@ class Walker {
   }
 
   void walk_map(const YAML::Node& map, const std::string& prefix) {
-    std::map<std::string, int> seen;
-    for (const auto& pair : map) {
-      if (!pair.first.IsScalar()) {
-        problems_.add(at(pair.first), prefix, "a key is not a plain word", "", "key: value");
-        continue;
-      }
-      const std::string name = pair.first.Scalar();
-      const std::string path = prefix.empty() ? name : prefix + "." + name;
-      const Origin origin = at(pair.first);
-      if (const auto [first, fresh] = seen.emplace(name, origin.line); !fresh) {
-        problems_.add(origin, path, fmt::format("given twice, first in line {}", first->second),
-                      "only one of them could count", "keep one");
-        continue;
-      }
-      visit(path, prefix.empty(), pair.second, origin);
+    const auto report = [&](const YAML::Node& node, const std::string& key,
+                            const std::string& problem, const std::string& why,
+                            const std::string& suggestion) {
+      const std::string path = prefix.empty() || key.empty() ? prefix + key : prefix + "." + key;
+      problems_.add(at(node), path, problem, why, suggestion);
+    };
+    for (const MapEntry& entry : merged_entries(map, report)) {
+      visit(prefix.empty() ? entry.name : prefix + "." + entry.name, prefix.empty(), entry.value,
+            at(entry.key));
     }
   }
 
   void visit(const std::string& path, bool top, const YAML::Node& value, const Origin& origin) {
+    if (top && path.starts_with("x-")) {  // there for others to merge
+      return;
+    }
     const bool section =
         top && std::find(sections_.begin(), sections_.end(), path) != sections_.end();
     if (!section) {
@@ -122,16 +120,25 @@ void read_override(const std::string& text, ConfigEntries& entries, Problems& pr
     return;
   }
   const std::string path = text.substr(0, equals);
-  YAML::Node value;
+  if (const std::string problem = problem_of_text(text); !problem.empty()) {
+    problems.add(origin, path, problem, "", "key=value as text");
+    return;
+  }
+  OnlyDocument value;
   try {
-    value = YAML::Load(text.substr(equals + 1));
+    value = only_document(text.substr(equals + 1));
   } catch (const YAML::Exception& error) {
-    problems.add(origin, path, "the value is not readable as YAML: " + error.msg, "",
+    problems.add(origin, path, "the value is not readable as YAML: " + reason_of(error), "",
                  "quote the argument for the shell");
     return;
   }
+  if (value.second_line != 0) {
+    problems.add(origin, path, "the value holds a second YAML document", "only one could count",
+                 "key=value for each");
+    return;
+  }
   entries.remove_if([&](const ConfigEntry& entry) { return entry.path == path; });
-  entries.push_back({path, value, origin});
+  entries.push_back({path, value.node, origin});
 }
 
 }  // namespace sherd::config

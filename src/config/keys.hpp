@@ -2,18 +2,30 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sherd/config/train_config.hpp"
 
 namespace sherd::config {
 
+/// What a resume does when a key's value is not the one its checkpoint was saved with.
+enum class OnResume : std::uint8_t {
+  refused,  ///< the saved weights would be another model, or the saved position other data
+  noted,    ///< the course changes: said in a line, and the next checkpoint stores the new value
+  free      ///< paths, logging, strategy, ranks: nothing that is learnt depends on it but rounding
+};
+/// "refused"
+[[nodiscard]] std::string_view to_string(OnResume change) noexcept;
+
 /// One key of the configuration file: how to read, check and show it.
 struct ConfigKey {
-  std::string path;     ///< "training.steps"
+  std::string path;  ///< "training.steps"
+  OnResume on_resume;
   std::string meaning;  ///< what the value says, for messages and documents
   std::string example;  ///< a value worth trying
   bool required = false;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/keys.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::config {
 namespace {
@@ -87,7 +88,8 @@ std::string render_json(const TrainConfig& config) {
       json[key.section()][key.name()] = value;
     }
   }
-  const auto sizes = nlohmann::ordered_json::parse(config.model.spec.write());
+  const auto sizes =
+      parse_json<nlohmann::ordered_json>(config.model.spec.write(), "the model's sizes");
   for (const auto& [name, value] : sizes.items()) {
     json["model"][name] = value;
   }

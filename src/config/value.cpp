@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "sherd/base/printable.hpp"
+
 namespace sherd::config {
 namespace {
 
@@ -80,6 +82,9 @@ std::string read_flag(const YAML::Node& node, bool& out) {
 std::string read_word(const YAML::Node& node, std::string& out) {
   if (!node.IsScalar() || node.Scalar().empty()) {
     return not_a(node, "a word");
+  }
+  if (!is_utf8(node.Scalar())) {  // a checkpoint holds the configuration as JSON
+    return not_a(node, "text in UTF-8");
   }
   out = node.Scalar();
   return {};

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kMostChecked = std::int64_t{1} << 30;
 
-TokenStream open_stream(const config::DataConfig& config) {
-  return config.text.empty() ? TokenStream::from_token_files(config.tokens)
+TokenStream open_stream(const config::DataConfig& config, std::int64_t vocab_size) {
+  return config.text.empty() ? TokenStream::from_token_files(config, vocab_size)
                              : TokenStream::from_text(config.text);
 }
 
@@ -68,7 +68,7 @@ DataSource::DataSource(const config::DataConfig& config, std::int64_t vocab_size
   expect(config.sequence_length > 0 && global_batch_size > 0,
          "sequence length and batch size must "
          "be positive");
-  TokenStream stream = open_stream(config);
+  TokenStream stream = open_stream(config, vocab_size);
   const std::int64_t tokens = stream.size();
   const std::int64_t sequences = tokens > 0 ? (tokens - 1) / config.sequence_length : 0;
   if (sequences < global_batch_size) {

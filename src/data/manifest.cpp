@@ -7,6 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "sherd/base/json.hpp"
+
 namespace sherd::data {
 namespace {
 
@@ -14,20 +16,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::size_t kBlocks = 64;
+constexpr int kTokenBytes = 2;  // where nobody says
 
-std::string hash(std::span<const std::byte> bytes) {
+void add_to(XXH3_state_t* state, std::span<const std::byte> bytes) {
+  if (bytes.size() <= kBlock * kBlocks) {
+    XXH3_64bits_update(state, bytes.data(), bytes.size());
+    return;
+  }
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const std::size_t at = (bytes.size() - kBlock) / (kBlocks - 1) * i;
+    XXH3_64bits_update(state, bytes.data() + at, kBlock);
+  }
+  XXH3_64bits_update(state, bytes.data() + bytes.size() - kBlock, kBlock);
+}
+
+std::string hash(const MappedFile& file) {
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
   XXH3_64bits_reset(state.get());
-  if (bytes.size() <= kBlock * kBlocks) {
-    XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
-  } else {
-    for (std::size_t i = 0; i < kBlocks; ++i) {
-      const std::size_t at = (bytes.size() - kBlock) / (kBlocks - 1) * i;
-      XXH3_64bits_update(state.get(), bytes.data() + at, kBlock);
-    }
-    XXH3_64bits_update(state.get(), bytes.data() + bytes.size() - kBlock, kBlock);
-  }
+  file.read([&] { add_to(state.get(), file.bytes()); });
   return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
 }
 
@@ -46,6 +53,28 @@ void compare_files(const Json& saved, const Json& now, std::vector<std::string>&
   }
 }
 
+/// What ids without a header are read as, said where it is not what earlier versions read.
+void add_format(const config::DataConfig& config, Json& json) {
+  if (config.token_bytes > kTokenBytes) {
+    json["token_bytes"] = config.token_bytes;
+  }
+  if (config.token_byte_order == config::DataConfig::ByteOrder::big) {
+    json["token_byte_order"] = "big";
+  }
+}
+
+void compare_formats(const Json& saved, const Json& now, std::vector<std::string>& changes) {
+  const auto compare = [&](const char* key, const Json& otherwise) {
+    const Json before = saved.contains(key) ? saved.at(key) : otherwise;
+    const Json after = now.contains(key) ? now.at(key) : otherwise;
+    if (before != after) {
+      changes.push_back(fmt::format("{} is {}, it was {}", key, after.dump(), before.dump()));
+    }
+  };
+  compare("token_bytes", kTokenBytes);
+  compare("token_byte_order", "little");
+}
+
 }  // namespace
 
 std::string make_manifest(const TokenStream& stream, const config::DataConfig& config,
@@ -57,11 +86,12 @@ std::string make_manifest(const TokenStream& stream, const config::DataConfig& c
   const bool shuffled = config.order == config::DataConfig::Order::shuffled;
   json["order"] = shuffled ? "shuffled" : "sequential";
   json["shuffle_seed"] = shuffled ? Json(seed) : Json();
+  add_format(config, json);
   json["files"] = Json::array();
   for (const TokenStream::Part& part : stream.parts()) {
     json["files"].push_back({{"path", part.file->path().string()},
                              {"bytes", part.file->bytes().size()},
-                             {"xxh3", hash(part.file->bytes())}});
+                             {"xxh3", hash(*part.file)}});
   }
   return json.dump();
 }
@@ -69,8 +99,8 @@ std::string make_manifest(const TokenStream& stream, const config::DataConfig& c
 std::vector<std::string> manifest_changes(const std::string& saved, const std::string& now) {
   std::vector<std::string> changes;
   try {
-    const Json before = Json::parse(saved);
-    const Json after = Json::parse(now);
+    const Json before = parse_json<Json>(saved, "saved");
+    const Json after = parse_json<Json>(now, "now");
     for (const char* key :
          {"kind", "sequence_length", "global_batch_size", "order", "shuffle_seed"}) {
       if (before.at(key) != after.at(key)) {
@@ -78,7 +108,10 @@ std::vector<std::string> manifest_changes(const std::string& saved, const std::s
             fmt::format("{} is {}, it was {}", key, after.at(key).dump(), before.at(key).dump()));
       }
     }
+    compare_formats(before, after, changes);
     compare_files(before.at("files"), after.at("files"), changes);
+  } catch (const ConfigError&) {
+    changes.emplace_back("the checkpoint's description of its data cannot be read");
   } catch (const nlohmann::json::exception&) {
     changes.emplace_back("the checkpoint's description of its data cannot be read");
   }

@@ -3,129 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <set>
 
+#include "data/text_folder.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 
 namespace sherd::data {
-namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kHeaderBytes = 1024;
-constexpr std::int32_t kMagic16 = 20240520;
-constexpr std::int32_t kMagic32 = 20240801;
-constexpr std::int32_t kMagicEval = 20240522;
-
-[[noreturn]] void fail(const fs::path& file, const std::string& problem) {
-  throw ConfigError(fmt::format("{}: {}. Try: make the file again with the tool that wrote it",
-                                file.string(), problem));
-}
-
-TokenStream::Part with_header(std::unique_ptr<MappedFile> file,
-                              const std::array<std::int32_t, 3>& header) {
-  const bool wide = header[0] == kMagic32;
-  const std::int32_t version = wide ? 7 : 1;
-  if (header[1] != version) {
-    fail(file->path(),
-         fmt::format("token file of version {} (this program reads {})", header[1], version));
-  }
-  TokenStream::Part part{std::move(file), kHeaderBytes, wide ? 4 : 2, 0, header[2]};
-  const std::size_t bytes = part.file->bytes().size();
-  const auto wanted = static_cast<std::int64_t>(kHeaderBytes) + part.count * part.token_bytes;
-  if (part.count < 0 || static_cast<std::int64_t>(bytes) != wanted) {
-    fail(part.file->path(),
-         fmt::format("its header promises {} tokens, {} bytes in all, but it has {}", part.count,
-                     wanted, bytes));
-  }
-  return part;
-}
-
-TokenStream::Part open_token_file(const fs::path& path) {
-  auto file = std::make_unique<MappedFile>(path);
-  const auto bytes = file->bytes();
-  std::array<std::int32_t, 3> header{};
-  if (bytes.size() >= kHeaderBytes) {
-    std::memcpy(header.data(), bytes.data(), sizeof(header));
-  }
-  if (header[0] == kMagicEval) {
-    fail(path, "holds evaluation examples, not a stream of tokens");
-  }
-  if (header[0] == kMagic16 || header[0] == kMagic32) {
-    return with_header(std::move(file), header);
-  }
-  if (bytes.size() % 2 != 0) {
-    fail(path,
-         fmt::format("{} bytes long, which is no whole number of 16-bit tokens", bytes.size()));
-  }
-  return {std::move(file), 0, 2, 0, static_cast<std::int64_t>(bytes.size() / 2)};
-}
-
-bool hidden(const fs::path& path) { return path.filename().string().rfind('.', 0) == 0; }
-
-void list_folder(const fs::path& folder, std::vector<fs::path>& files) {
-  std::vector<fs::path> found;
-  for (auto it = fs::recursive_directory_iterator(folder); it != fs::end(it); ++it) {
-    if (hidden(it->path())) {
-      if (it->is_directory()) {
-        it.disable_recursion_pending();
-      }
-    } else if (it->is_regular_file()) {
-      found.push_back(it->path());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  std::set<fs::path> seen;
-  const std::size_t before = files.size();
-  for (const fs::path& file : found) {
-    if (seen.insert(fs::canonical(file)).second) {
-      files.push_back(file);
-    }
-  }
-  if (files.size() == before) {
-    throw ConfigError(
-        fmt::format("{}: holds no files (it is training data). Try: a folder with "
-                    "text files",
-                    folder.string()));
-  }
-}
-
-/// Widens `count` tokens and returns the index of the first that is not below `limit`, or `count`.
-template <class T>
-std::size_t widen(const std::byte* from, std::int64_t limit, std::span<std::int32_t> out) {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    T value;
-    std::memcpy(&value, from + i * sizeof(T), sizeof(T));
-    if (static_cast<std::int64_t>(value) >= limit) {
-      return i;
-    }
-    out[i] = static_cast<std::int32_t>(value);
-  }
-  return out.size();
-}
-
-std::size_t widen(int token_bytes, const std::byte* from, std::int64_t limit,
-                  std::span<std::int32_t> out) {
-  switch (token_bytes) {
-    case 1:
-      return widen<std::uint8_t>(from, limit, out);
-    case 2:
-      return widen<std::uint16_t>(from, limit, out);
-    default:
-      return widen<std::uint32_t>(from, limit, out);
-  }
-}
-
-std::uint64_t value_at(const std::byte* from, int token_bytes) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, from, static_cast<std::size_t>(token_bytes));
-  return value;
-}
-
-}  // namespace
 
 void TokenStream::add(Part part) {
   part.first = size();
@@ -134,10 +19,11 @@ void TokenStream::add(Part part) {
   }
 }
 
-TokenStream TokenStream::from_token_files(const std::vector<fs::path>& files) {
+TokenStream TokenStream::from_token_files(const config::DataConfig& config,
+                                          std::int64_t vocab_size) {
   TokenStream stream;
-  for (const fs::path& file : files) {
-    stream.add(open_token_file(file));
+  for (const fs::path& path : config.tokens) {
+    stream.add({open_token_file(path, config, vocab_size)});
   }
   return stream;
 }
@@ -146,7 +32,8 @@ TokenStream TokenStream::from_text(const std::vector<fs::path>& paths) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
     if (fs::is_directory(path)) {
-      list_folder(path, files);
+      const std::vector<fs::path> below = files_below(path);
+      files.insert(files.end(), below.begin(), below.end());
     } else {
       files.push_back(path);
     }
@@ -155,7 +42,7 @@ TokenStream TokenStream::from_text(const std::vector<fs::path>& paths) {
   for (const fs::path& path : files) {
     auto file = std::make_unique<MappedFile>(path);
     const auto count = static_cast<std::int64_t>(file->bytes().size());
-    stream.add({std::move(file), 0, 1, 0, count});
+    stream.add({TokenFile{std::move(file), 0, {.bytes = 1}, count}});
   }
   return stream;
 }
@@ -173,16 +60,23 @@ void TokenStream::copy(std::int64_t first, std::int64_t vocab_size,
   for (part = part == parts_.begin() ? part : part - 1; !out.empty(); ++part) {
     const std::int64_t inside = first - part->first;
     const auto count = std::min(out.size(), static_cast<std::size_t>(part->count - inside));
-    const std::byte* from =
-        part->file->bytes().data() + part->header_bytes + inside * part->token_bytes;
-    const std::size_t good = widen(part->token_bytes, from, vocab_size, out.first(count));
+    const std::size_t at =
+        part->header_bytes + static_cast<std::size_t>(inside * part->format.bytes);
+    const std::byte* from = part->file->bytes().data() + at;
+    std::size_t good = 0;
+    part->file->read([&] {
+      good =
+          widen_ids(from, part->format, static_cast<std::uint64_t>(vocab_size), out.first(count));
+    });
+    part->file->check_unchanged();
     if (good < count) {
+      const std::size_t further = good * static_cast<std::size_t>(part->format.bytes);
       throw ConfigError(fmt::format(
-          "{}: token {} is {}, but the model's vocabulary has {} (ids 0 to {}). Try: a vocab_size "
-          "that holds it, or data made with the model's tokenizer",
+          "{}: token {} is {}, but the model's vocabulary has {} (ids 0 to {}); it is at byte {}, "
+          "read as {}. Try: a vocab_size that holds it, or data made with the model's tokenizer",
           part->file->path().string(), inside + static_cast<std::int64_t>(good),
-          value_at(from + good * static_cast<std::size_t>(part->token_bytes), part->token_bytes),
-          vocab_size, vocab_size - 1));
+          id_at(from + further, part->format), vocab_size, vocab_size - 1, at + further,
+          to_string(part->format)));
     }
     out = out.subspan(count);
     first += static_cast<std::int64_t>(count);

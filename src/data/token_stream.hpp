@@ -2,20 +2,19 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "data/mapped_file.hpp"
+#include "data/token_file.hpp"
 
 namespace sherd::data {
 
 /// Token files or text files one after the other, as one list of token ids. Local.
 class TokenStream {
  public:
-  /// Token files: llm.c's (1024-byte header, 16 or 32 bits a token) or raw little-endian 16 bits.
-  /// Throws ConfigError naming the file.
-  static TokenStream from_token_files(const std::vector<std::filesystem::path>& files);
+  /// data.tokens of a configuration, as open_token_file() reads each. Throws ConfigError naming the
+  /// file.
+  static TokenStream from_token_files(const config::DataConfig& config, std::int64_t vocab_size);
   /// Files, and all regular files below folders in the order of their names (hidden ones and second
   /// names of the same file left out); a byte is a token.
   static TokenStream from_text(const std::vector<std::filesystem::path>& paths);
@@ -26,12 +25,8 @@ class TokenStream {
   void copy(std::int64_t first, std::int64_t vocab_size, std::span<std::int32_t> out) const;
 
   /// One file's part of the stream.
-  struct Part {
-    std::unique_ptr<MappedFile> file;
-    std::size_t header_bytes = 0;
-    int token_bytes = 1;
+  struct Part : TokenFile {
     std::int64_t first = 0;  ///< position of its first token in the stream
-    std::int64_t count = 0;
   };
   [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 

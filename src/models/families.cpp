@@ -2,14 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "models/llama/family.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
+#include "sherd/base/regular_file.hpp"
 #include "sherd/models/family.hpp"
 
 namespace sherd::models {
@@ -38,7 +39,7 @@ const ModelFamily* family_of_architecture(const nlohmann::json& list) {
 
 /// Text that is no JSON object, or of a family nobody knows, is the first family's to refuse.
 const ModelFamily& family_of_json(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = parse_json_or_null<nlohmann::json>(text);
   const ModelFamily* found = nullptr;
   if (json.is_object() && json.contains("model_type")) {
     const auto& type = json.at("model_type");
@@ -49,18 +50,9 @@ const ModelFamily& family_of_json(const std::string& text) {
   return found != nullptr ? *found : registry().front();
 }
 
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) {
-    throw ConfigError(
-        fmt::format("{}: cannot be read (it holds the model's sizes). Try: a folder "
-                    "with config.json and model.safetensors",
-                    file.string()));
-  }
-  return text.str();
-}
+constexpr std::uint64_t kLargestFile = std::uint64_t{16} << 20;
+constexpr FilePurpose kPurpose{"it holds the model's sizes",
+                               "a folder with config.json and model.safetensors"};
 
 }  // namespace
 
@@ -125,7 +117,7 @@ ModelSpec parse_model(const std::string& json, const std::string& where, ReadFor
 }
 
 ModelSpec read_model(const std::filesystem::path& file, ReadFor purpose) {
-  return parse_model(read_text(file), file.string(), purpose);
+  return parse_model(read_small_file(file, kLargestFile, kPurpose), file.string(), purpose);
 }
 
 }  // namespace sherd::models

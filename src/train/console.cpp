@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "sherd/base/printable.hpp"
+
 namespace sherd::train {
 namespace {
 
@@ -133,7 +135,7 @@ void Console::step(const StepMetrics& metrics, std::string_view checkpoint) {
 }
 
 void Console::message(std::string_view text) {
-  options_.write(std::string(line_open_ ? "\r\x1b[K" : "").append(text).append("\n"));
+  options_.write(std::string(line_open_ ? "\r\x1b[K" : "").append(printable(text)).append("\n"));
   line_open_ = false;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 #include "sherd/base/log.hpp"
 #include "train/line_file.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 /// Whether `line` is a whole line of a step below `first_step`.
 bool keeps(const std::string& line, std::int64_t first_step) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto json = parse_json_or_null<nlohmann::json>(line);
   const auto step = json.is_object() ? json.find("step") : json.end();
   return json.is_object() && step != json.end() && step->is_number_integer() &&
          step->get<std::int64_t>() < first_step;

@@ -12,6 +12,7 @@
 
 #include "sherd/autograd/functional.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/log.hpp"
 #include "sherd/train/trainer.hpp"
 #include "train/test_divergence.hpp"
 
@@ -172,8 +173,10 @@ void TrainingRun::update(double loss, double norm, double rate) {
   if (scaler_ && !scaler_->update(finite)) {
     say(fmt::format("step {} left out: gradients overflowed fp16; loss scale is {} now", step_ + 1,
                     scaler_->scale()));
+    ++left_out_;
     return;
   }
+  ++updates_;
   optimizer_->set_learning_rate(rate);
   optimizer_->step();
 }
@@ -245,6 +248,26 @@ void TrainingRun::finish_saves() {
   }
 }
 
+/// Says so where all updates of a run, or of its last part, were left out: its weights are those it
+/// began with, and who only looks at the exit code would take them for trained ones.
+bool TrainingRun::nothing_learnt() {
+  const std::int64_t all = step_ - optimizer_->step_count();
+  const bool none_ever = step_ > 0 && all == step_;
+  const bool none_now = updates_ == 0 && left_out_ > 1;  // one alone is how a scale is found
+  if (!none_ever && !none_now) {
+    return false;
+  }
+  if (runtime_.rank() == 0) {
+    log::error(fmt::format(
+        "all {} updates were left out, as their gradients overflowed fp16 (the weights are those "
+        "it began with; the loss scale is {} by now and saved with step {}). Try: more "
+        "training.steps, or from the beginning with a lower fsdp_config.initial_loss_scale or "
+        "fsdp_config.fp16=false",
+        none_ever ? all : left_out_, loss_scale(), saved_step_));
+  }
+  return true;
+}
+
 int TrainingRun::finish() {
   finish_saves();
   if (console_) {
@@ -254,6 +277,9 @@ int TrainingRun::finish() {
     say(fmt::format("stopped by signal after step {}, saved; run the same command to go on",
                     step_));
     return kStoppedEarly;
+  }
+  if (nothing_learnt()) {
+    return kNothingLearnt;
   }
   say(fmt::format("done: {} steps, last checkpoint of step {} in {}", step_, saved_step_,
                   config_.fsdp_config.checkpoint_dir.string()));

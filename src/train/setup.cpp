@@ -9,11 +9,13 @@
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/comm/agree.hpp"
+#include "sherd/comm/facts.hpp"
 #include "sherd/comm/timeout.hpp"
 #include "sherd/config/options.hpp"
 #include "sherd/config/training_device.hpp"
 #include "sherd/io/inspect.hpp"
-#include "sherd/weights/hf_weights.hpp"
+#include "sherd/train/same_input.hpp"
+#include "train/data_facts.hpp"
 #include "train/line_file.hpp"
 #include "train/run.hpp"
 
@@ -33,13 +35,18 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const config::TrainConfig& c
       config_(config),
       comms_(comm::make_mesh_comms(config.fsdp_config.comm_backend,
                                    config.fsdp_config.comm_progress)) {
-  comm::all_or_config_error(world(), [&] {
+  require_same_input(world(), runtime_.rank(), config_);
+  comm::all_or_config_error(ranks(), [&] {
     device_ = config::open_training_device(config_.fsdp_config, runtime_.topology());
   });
   on_device_.emplace(device_);
+  open_data();
+  comm::all_or_config_error(ranks(), [&] { refuse_to_overwrite(); });
+  look_for_stored_run();
+  if (!may_resume_) {
+    open_weights();  // before anything is made, as they may be the wrong ones
+  }
   write_config();
-  comm::all_or_config_error(world(), [&] { open_data(); });
-  comm::all_or_config_error(world(), [&] { refuse_to_overwrite(); });
   make_sharded_model();
   optimizer_ = config::make_optimizer(config_.optimizer, model_->parameters());
   if (config_.fsdp_config.fp16) {
@@ -59,7 +66,9 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const config::TrainConfig& c
                                       .staging_bytes_per_node = static_cast<std::uint64_t>(
                                           config_.checkpoint.staging_bytes_per_node)});
   optimizer_->set_update_hook([this](std::size_t shard) { wait_for_staging(shard); });
-  resume();
+  if (!resume()) {
+    fill_from_weights();
+  }
   open_outputs();
 }
 
@@ -71,14 +80,24 @@ void TrainingRun::say(const std::string& text) {
   }
 }
 
+/// Two runs in one folder would mix their lines, and each would cut off what the other has written.
+void TrainingRun::own_log_folder() {
+  try {
+    log_owner_.emplace(config_.logging.directory);
+  } catch (const IoError& error) {  // a full or missing disk, of which the writer will tell
+    log::debug(error.what());
+  }
+}
+
 void TrainingRun::write_config() {
-  comm::all_or_config_error(world(), [&] {
+  comm::all_or_config_error(ranks(), [&] {
     if (runtime_.rank() != 0) {
       return;
     }
     const auto file = config_.logging.directory / "config.yaml";
     std::error_code error;
     std::filesystem::create_directories(config_.logging.directory, error);
+    own_log_folder();
     const int problem = replace_text(file, config_.resolved_yaml);
     if (problem == 0) {
       return;
@@ -96,23 +115,22 @@ void TrainingRun::write_config() {
 }
 
 void TrainingRun::open_data() {
-  data_.emplace(config_.data, config_.model.spec.facts().vocab_size,
-                config_.training.global_batch_size, config_.training.seed);
-  data_->check_tokens(0, config_.training.steps, runtime_.size(), runtime_.rank());
+  comm::all_or_config_error(ranks(), [&] {
+    data_.emplace(config_.data, config_.model.spec.facts().vocab_size,
+                  config_.training.global_batch_size, config_.training.seed);
+    data_->check_tokens(0, config_.training.steps, runtime_.size(), runtime_.rank());
+  });
+  data_text_ = data_->manifest();
+  comm::require_same_facts(
+      world(), runtime_.rank(), data_facts(data_text_),
+      {"ranks would take parts of different batches", "the same files on all nodes"});
 }
 
 void TrainingRun::make_sharded_model() {
   fsdp::FullyShardOptions options = config::fsdp_options(config_);
-  std::optional<weights::HfWeights> weights;
-  comm::all_or_config_error(world(), [&] {
-    if (!config_.model.init_from.empty()) {
-      weights.emplace(config_.model.init_from, config_.model.spec);
-    }
-  });
-  if (weights) {
-    options.load = [&](const std::string& name, std::int64_t first, const Tensor& out) {
-      weights->fill(name, first, out);
-    };
+  if (!config_.model.init_from.empty()) {
+    // A checkpoint or the folder's weights will fill them, and which of the two is not known yet.
+    options.load = [](const std::string&, std::int64_t, const Tensor& out) { out.fill_zero(); };
   }
   model_.emplace(fsdp::fully_shard(config::make_model(config_), comms_, std::move(options)));
 }
@@ -144,41 +162,14 @@ Progress TrainingRun::progress() const {
           .seed = config_.training.seed};
 }
 
-void TrainingRun::resume() {
-  using Resume = config::CheckpointConfig::Resume;
-  if (config_.checkpoint.resume == Resume::never) {
-    return;
-  }
-  const auto report = checkpointer_->load_latest(state_);
-  if (!report) {
-    validate(config_.checkpoint.resume != Resume::must,
-             fmt::format("{} holds no checkpoint (checkpoint.resume is must). Try: "
-                         "checkpoint.resume=auto",
-                         config_.fsdp_config.checkpoint_dir.string()));
-    return;
-  }
-  const Progress saved = parse_progress(state_.common.at("trainer"));
-  check_continues(saved, progress());
-  data_->check_manifest(state_.common.at("data"));
-  step_ = saved.step;
-  saved_step_ = saved.step;
-  optimizer_->set_step_count(saved.optimizer_steps);
-  if (scaler_ && saved.loss_scale > 0.0) {
-    scaler_->restore(saved.loss_scale, saved.good_steps);
-  }
-  model_->parameters_changed();
-  for (const std::string& note : report->notes) {
-    say(note);
-  }
-  say(fmt::format("resumed from {} at step {}", report->path.string(), step_));
-}
-
 void TrainingRun::open_outputs() {
-  state_.common["config"] = config_.resolved_json;
-  state_.common["data"] = data_->manifest();
+  std::string config_text = config_.resolved_json;
+  comm::broadcast_text(ranks(), config_text);  // where ranks may differ, the first one's is stored
+  state_.common["config"] = std::move(config_text);
+  state_.common["data"] = data_text_;
   memory_ = model_->memory();
   memory_.optimizer_state = optimizer_->state_bytes();
-  comm::all_or_config_error(world(), [&] {
+  comm::all_or_config_error(ranks(), [&] {
     if (runtime_.rank() == 0) {
       metrics_.emplace(config_.logging.directory / "metrics.jsonl", step_ + 1);
       ConsoleOptions options = console_options_for_stdout();

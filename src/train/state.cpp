@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sherd/base/check.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::train {
 namespace {
@@ -76,25 +77,32 @@ std::string to_json(const Progress& progress) {
 }
 
 Progress parse_progress(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
-  const std::int64_t step = json.at("step");
-  return {.step = step,
-          .optimizer_steps = json.value("optimizer_steps", step),
-          .loss_scale = json.value("loss_scale", 0.0),
-          .good_steps = json.value("good_steps", std::int64_t{0}),
-          .optimizer = json.at("optimizer"),
-          .global_batch_size = json.at("global_batch_size"),
-          .sequence_length = json.at("sequence_length"),
-          .seed = json.at("seed")};
+  const std::string what = "the checkpoint's progress";
+  const auto json = parse_json<nlohmann::json>(text, what);
+  const auto whole = [&](const char* key) {
+    return whole_number<std::int64_t>(json.at(key), what + ": " + key);
+  };
+  try {
+    const std::int64_t step = whole("step");
+    return {.step = step,
+            .optimizer_steps = json.contains("optimizer_steps") ? whole("optimizer_steps") : step,
+            .loss_scale = json.value("loss_scale", 0.0),
+            .good_steps = json.contains("good_steps") ? whole("good_steps") : 0,
+            .optimizer = json.at("optimizer").get<std::string>(),
+            .global_batch_size = whole("global_batch_size"),
+            .sequence_length = whole("sequence_length"),
+            .seed = whole_number<std::uint64_t>(json.at("seed"), what + ": seed")};
+  } catch (const nlohmann::json::exception& error) {
+    throw not_json(what, error.what());
+  }
 }
 
 void check_continues(const Progress& saved, const Progress& now) {
   const auto require = [](const char* key, const auto& before, const auto& after) {
-    validate(
-        before == after,
-        fmt::format("{} is {} and the checkpoint was saved with {} (the resumed run would not "
-                    "continue it). Try: {}={}, another checkpoint_dir, or checkpoint.resume=never",
-                    key, after, before, key, before));
+    validate(before == after,
+             fmt::format("{} is {} and the checkpoint was saved with {} (the resumed run would not "
+                         "continue it). Try: {}={}, or another fsdp_config.checkpoint_dir",
+                         key, after, before, key, before));
   };
   require("optimizer.name", saved.optimizer, now.optimizer);
   require("training.global_batch_size", saved.global_batch_size, now.global_batch_size);

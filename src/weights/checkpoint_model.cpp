@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 #include "sherd/weights/generate.hpp"
 
 namespace sherd::weights {
@@ -20,7 +21,7 @@ nlohmann::json config_of(const io::CheckpointReader& checkpoint) {
   if (std::find(keys.begin(), keys.end(), "config") == keys.end()) {
     return {};
   }
-  return nlohmann::json::parse(checkpoint.common("config"), nullptr, false);
+  return parse_json_or_null<nlohmann::json>(checkpoint.common("config"));
 }
 
 }  // namespace
@@ -46,6 +47,14 @@ models::ModelSpec model_of(const io::CheckpointReader& checkpoint) {
                       "sherd train");
   }
   return models::parse_model(json.at("model").dump(), where + ", model");
+}
+
+std::filesystem::path base_folder_of(const io::CheckpointReader& checkpoint) {
+  const auto json = config_of(checkpoint);
+  const auto from = nlohmann::json::json_pointer("/model/init_from");
+  return json.is_object() && json.contains(from) && json.at(from).is_string()
+             ? json.at(from).get<std::string>()
+             : "";
 }
 
 }  // namespace sherd::weights

@@ -15,11 +15,14 @@
 #include "sherd/nn/module.hpp"
 #include "sherd/weights/hf_weights.hpp"
 #include "weights/checkpoint_model.hpp"
+#include "weights/export_folder.hpp"
 
 namespace sherd::weights {
 namespace {
 
 using Sources = std::vector<io::SafetensorsSource>;
+
+using Metadata = std::map<std::string, std::string>;
 
 constexpr const char* kModel = "model";
 constexpr const char* kState = "state";
@@ -116,11 +119,16 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::rename(temporary, file);
 }
 
+/// A copy whose bytes nobody has compared says so.
+Metadata metadata_of(const io::CheckpointReader& checkpoint) {
+  return checkpoint.verifies() ? Metadata{} : Metadata{{"sherd_verified", "no"}};
+}
+
 /// "<base>.safetensors", or parts and their index.
 void write_files(const std::vector<Sources>& files, const std::filesystem::path& folder,
-                 const std::string& base) {
+                 const std::string& base, const Metadata& metadata) {
   if (files.size() == 1) {
-    io::write_safetensors(folder / (base + ".safetensors"), files.front());
+    io::write_safetensors(folder / (base + ".safetensors"), files.front(), metadata);
     return;
   }
   nlohmann::ordered_json index;
@@ -129,7 +137,7 @@ void write_files(const std::vector<Sources>& files, const std::filesystem::path&
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string name =
         fmt::format("{}-{:05}-of-{:05}.safetensors", base, i + 1, files.size());
-    io::write_safetensors(folder / name, files[i]);
+    io::write_safetensors(folder / name, files[i], metadata);
     for (const io::SafetensorsSource& source : files[i]) {
       index["weight_map"][source.name] = name;
       total += bytes_of(source);
@@ -137,23 +145,6 @@ void write_files(const std::vector<Sources>& files, const std::filesystem::path&
   }
   index["metadata"]["total_size"] = total;
   write_text(folder / (base + ".safetensors.index.json"), index.dump(2) + "\n");
-}
-
-/// Makes the folder; what an earlier export left there must not mix with this one.
-void prepare(const std::filesystem::path& folder, const std::string& base) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  validate(!error, fmt::format("{}: cannot be made ({})", folder.string(), error.message()));
-  std::vector<std::filesystem::path> old;
-  for (const auto& item : std::filesystem::directory_iterator(folder)) {
-    const std::string name = item.path().filename().string();
-    if (name.rfind(base, 0) == 0 && name.find(".safetensors") != std::string::npos) {
-      old.push_back(item.path());
-    }
-  }
-  for (const auto& file : old) {
-    std::filesystem::remove(file);
-  }
 }
 
 bool has_model(const io::CheckpointReader& checkpoint) {
@@ -169,8 +160,7 @@ void export_model(const io::CheckpointReader& checkpoint, const std::filesystem:
                   const ExportOptions& options) {
   const models::ModelSpec model = model_of(checkpoint);
   const auto files = split(make_sources(checkpoint, model, options.dtype), options.file_bytes);
-  prepare(folder, kModel);
-  write_files(files, folder, kModel);
+  write_files(files, folder, kModel, metadata_of(checkpoint));
   write_text(folder / "config.json", model.write(options.dtype));
   const HfWeights read_back(folder, models::read_model(folder / "config.json"));
 }
@@ -184,8 +174,9 @@ void export_state(const io::CheckpointReader& checkpoint, const std::filesystem:
       sources.push_back(source_of(checkpoint, info, info.key, info.dtype));
     }
   }
-  prepare(folder, kState);
-  write_files(split(std::move(sources), options.file_bytes), folder, kState);
+  std::filesystem::create_directories(folder);
+  write_files(split(std::move(sources), options.file_bytes), folder, kState,
+              metadata_of(checkpoint));
 }
 
 }  // namespace
@@ -196,12 +187,14 @@ void export_safetensors(const io::CheckpointReader& checkpoint, const std::files
       options.dtype == DType::f32 || options.dtype == DType::bf16 || options.dtype == DType::f16,
       "--dtype: weights are written as f32, bf16 or f16");
   const bool with_model = !options.all || has_model(checkpoint);
+  ExportFolder target(folder, checkpoint.folder(), base_folder_of(checkpoint));
   if (with_model) {
-    export_model(checkpoint, folder, options);
+    export_model(checkpoint, target.work(), options);
   }
   if (options.all) {
-    export_state(checkpoint, folder / kState, options, with_model);
+    export_state(checkpoint, target.work() / kState, options, with_model);
   }
+  target.publish();
 }
 
 }  // namespace sherd::weights

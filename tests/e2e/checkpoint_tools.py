@@ -157,6 +157,50 @@ class CheckpointTools(ProgramTest):
         with h5py.File(self.folder / "all.h5", "r") as whole:
             self.assertIn("model", whole)
 
+    def test_no_command_passes_damage_on(self):
+        """A flipped bit in a weight and in the optimizer's state, through every command that reads."""
+        self.damage(step=4)
+        self.damage(tensor="optimizer.norm.weight.exp_avg", step=4)
+        target = "checkpoints/step-00000004"
+        for command in (["show", target, "--tensor", "model.norm.weight"],
+                        ["show", target, "--tensor", "optimizer.norm.weight.exp_avg"],
+                        ["diff", target, "checkpoints/step-00000002"],
+                        ["diff", "checkpoints/step-00000002", target],
+                        ["export", target, "--safetensors", "out"],
+                        ["export", target, "--safetensors", "out", "--all"],
+                        ["consolidate", target, "-o", "all.h5"]):
+            done = self.sherd("ckpt", *command, np=0)
+            self.assertEqual(done.returncode, 1, f"{command}: {done.stdout}{done.stderr}")
+            self.assertIn("does not match its crc32c", done.stderr, command)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["checkpoints"])
+        self.ckpt("export", target, "--safetensors", "out", "--no-verify")
+        header = (self.folder / "out/model.safetensors").read_bytes()[:4096]
+        self.assertIn(b'"sherd_verified":"no"', header.replace(b" ", b""))
+        self.ckpt("consolidate", target, "-o", "all.h5", "--no-verify")
+        with h5py.File(self.folder / "all.h5", "r") as whole:
+            self.assertEqual(int(whole.attrs["unverified"]), 1)
+
+    def test_export_takes_nothing_that_it_did_not_write(self):
+        out = self.folder / "out"
+        out.mkdir()
+        (out / "model.safetensors").write_text("mine")
+        (out / "notes.txt").write_text("mine, too")
+        self.ckpt("export", "checkpoints", "--safetensors", "out", code=2)
+        self.assertEqual((out / "model.safetensors").read_text(), "mine")
+        (out / "model.safetensors").unlink()
+        self.ckpt("export", "checkpoints", "--safetensors", "out", "--file-gigabytes", "0.002")
+        parts = sorted(path.name for path in out.glob("model-*.safetensors"))
+        self.assertGreater(len(parts), 1)
+        self.ckpt("export", "checkpoints", "--safetensors", "out")
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         ["config.json", "model.safetensors", "notes.txt", "sherd_export.json"])
+        (self.folder / "plain.h5").write_text("mine")
+        self.ckpt("consolidate", "checkpoints", "-o", "plain.h5", code=2)
+        inside = "checkpoints/step-00000004/all"
+        self.ckpt("consolidate", "checkpoints", "-o", f"{inside}.h5", code=2)
+        self.ckpt("export", "checkpoints", "--safetensors", inside, code=2)
+        self.ckpt("verify", "checkpoints")
+
     def test_bad_input_is_one_line_and_code_2(self):
         (self.folder / "empty").mkdir()
         for arguments in (["ls", "nowhere"], ["show", "nowhere"], ["verify", "nowhere"],

@@ -1,4 +1,5 @@
-"""A file system without locks (flock and fcntl answer ENOLCK or ENOSYS): a whole run and all tools."""
+"""A file system without locks (flock and fcntl answer ENOLCK or ENOSYS), and one whose renames know no
+flags (RENAME_NOREPLACE, RENAME_EXCHANGE): a whole run and all tools."""
 
 import os
 import subprocess
@@ -18,7 +19,7 @@ class NoLocks(ProgramTest):
         return done.stdout + done.stderr
 
     def test_a_whole_run(self):
-        for self.error, io in (("ENOLCK", "auto"), ("ENOSYS", "mpio")):
+        for self.error, io in (("ENOLCK", "auto"), ("ENOSYS", "mpio"), ("flags", "auto")):
             folder = f"checkpoints-{self.error}"
             train = ["train", self.config(model=f"{{init_from: {REFERENCE}/llama}}"), "fsdp_config.checkpoint_interval=1",
                      f"checkpoint.io={io}", f"fsdp_config.checkpoint_dir={folder}"]

@@ -55,6 +55,12 @@ class Stop(ProgramTest):
     def test_sigusr1_through_the_launcher(self):
         self.check([MPIEXEC, "-n", "2"], signal.SIGUSR1)
 
+    def test_a_signal_before_main_is_heard(self):
+        done = self.sherd("train", self.config(), "training.steps=50", np=0,
+                          env={"LD_PRELOAD": os.environ["SHERD_RAISE_AT_START"]})
+        self.assertEqual(done.returncode, STOPPED_EARLY, done.stdout + done.stderr)
+        self.assertIn("stopped by signal after step 1, saved", done.stdout + done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

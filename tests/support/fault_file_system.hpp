@@ -84,6 +84,14 @@ class FaultFileSystem : public FileSystem {
     return FileSystem::rename(from, to);
   }
 
+  int rename_to_new(const std::filesystem::path& from, const std::filesystem::path& to) override {
+    if (!fail_rename_to.empty() && to.string().find(fail_rename_to) != std::string::npos) {
+      errno = EIO;
+      return -1;
+    }
+    return FileSystem::rename_to_new(from, to);
+  }
+
   int writes() const noexcept { return writes_; }
   void restart_counting() noexcept { writes_ = 0; }
 

@@ -43,9 +43,11 @@ struct RankText {
 void all_or_none(const Ranks& ranks, const std::function<void()>& body);
 
 /// Runs `body` on every rank of `comm` and waits until all have. When any rank's threw ConfigError
-/// or IoError, every rank throws ConfigError with the message of the lowest such rank (its host in
-/// front, unless all ranks failed alike). Other exceptions pass through.
+/// or IoError, every rank throws ConfigError with the message of the lowest such rank (its number
+/// and host in front, unless all ranks failed alike). Other exceptions pass through.
 void all_or_config_error(Communicator& comm, const std::function<void()>& body);
+/// The same, naming ranks as the launch does.
+void all_or_config_error(const Ranks& ranks, const std::function<void()>& body);
 
 /// Element-wise maximum over ranks, in place.
 void max_over_ranks(const Ranks& ranks, std::span<std::int64_t> values);

@@ -25,8 +25,12 @@ struct ModelConfig {
 
 struct DataConfig {
   enum class Order : std::uint8_t { sequential, shuffled };
+  enum class ByteOrder : std::uint8_t { little, big };
   std::vector<std::filesystem::path> tokens;  ///< token files; exactly one of tokens, text is set
   std::vector<std::filesystem::path> text;    ///< files or folders, read as bytes
+  int token_bytes = 0;  ///< of an id in files without a header: 2, 4 or 8; 0: nobody says, 2 if
+                        ///< that holds the vocabulary
+  std::optional<ByteOrder> token_byte_order;  ///< in files without a header; default: little
   std::int64_t sequence_length = 256;
   Order order = Order::sequential;
   bool allow_change = false;  ///< resume although the data files are not those of the checkpoint
@@ -79,7 +83,7 @@ struct FsdpConfig {
 };
 
 struct CheckpointConfig {
-  enum class Resume : std::uint8_t { automatic, never, must };
+  enum class Resume : std::uint8_t { automatic, never, must, older };
   enum class OnFailure : std::uint8_t { warn, stop };
   enum class Staging : std::uint8_t { lazy, eager };
   int keep_last = 3;
@@ -89,6 +93,9 @@ struct CheckpointConfig {
   Staging staging = Staging::lazy;
   std::int64_t staging_bytes_per_node = io::kDefaultStagingBytes;
   Resume resume = Resume::automatic;
+  /// Another run's step folder or checkpoint directory, read where there is nothing of this run's
+  /// to resume from; empty: none.
+  std::filesystem::path load_from;
   io::Overlap overlap = io::Overlap::wait;
   bool verify_after_save = false;
   OnFailure on_failure = OnFailure::warn;  ///< of a save that is not the last

@@ -44,7 +44,8 @@ class DataSource {
   [[nodiscard]] std::int64_t sequences() const noexcept;  ///< N, in one epoch
 
   /// Sequences [range.first, range.first+range.count) of step `step`'s global batch. Throws
-  /// ConfigError naming file, position and value of a token that is not below vocab_size.
+  /// ConfigError naming file, position and value of a token that is not below vocab_size, IoError
+  /// naming a file that has become shorter.
   [[nodiscard]] Batch batch(std::int64_t step, SequenceRange range) const;
 
   /// Looks at rank `rank`'s of `ranks` equal parts of the tokens that steps first_step ..

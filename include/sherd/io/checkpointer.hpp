@@ -42,7 +42,9 @@ struct CheckpointerOptions {
   Overlap overlap = Overlap::wait;
   double commit_timeout_seconds = 1800;  ///< how long a rank's background waits for the others
   std::int64_t keep_every = 0;  ///< steps divisible by it are kept beside the last; 0: none
-  bool overwrite = false;       ///< a committed step saved again is replaced; else IoError
+  /// A committed step saved again replaces what is there when the save begins; else IoError. What
+  /// appears in its place meanwhile stays, either way.
+  bool overwrite = false;
   /// Reads everything back before the commit: for disks that cannot be trusted.
   bool verify_after_save = false;
   Layout layout = Layout::per_node;
@@ -63,8 +65,9 @@ struct CheckpointInfo {
 /// last.
 class Checkpointer {
  public:
-  /// Collective; `comms` must outlive the checkpointer. Creates the directory; throws ConfigError
-  /// on all ranks when it cannot be written to.
+  /// Collective; `comms` must outlive the checkpointer. Creates the directory and becomes its only
+  /// writer (FolderOwner); throws ConfigError on all ranks when it cannot be written to, another
+  /// program is writing there, or a rank does not see what rank 0 has made.
   Checkpointer(comm::MeshComms& comms, CheckpointerOptions options);
   /// The same, writing through `file_system`: where tests make system calls fail.
   Checkpointer(comm::MeshComms& comms, CheckpointerOptions options,
@@ -93,11 +96,13 @@ class Checkpointer {
   [[nodiscard]] SaveTicket last() const;
 
   /// Collective. The newest checkpoint that is committed (a fully voted one is committed first) and
-  /// whose digests hold; bad ones are set aside and named in the report. Fills `state` in place,
-  /// whatever number of ranks, placements and blocks saved it. nullopt when there is none. Throws
-  /// ConfigError on all ranks when names, shapes or dtypes differ from `state` more than `options`
-  /// allow ("a checkpoint of another model"; `state` is untouched), IoError when there are
-  /// checkpoints but all are damaged; the values of `state` are undefined then.
+  /// whose digests hold: of the line that was saved last, not the highest step of one that was
+  /// given up. Bad ones are set aside, once two ranks have found the damage, and named in the
+  /// report. Fills `state` in place, whatever number of ranks, placements and blocks saved it.
+  /// nullopt when there never was one. Throws ConfigError on all ranks when names, shapes or dtypes
+  /// differ from `state` more than `options` allow ("a checkpoint of another model"; `state` is
+  /// untouched), IoError when there are checkpoints but none is good, when one cannot be read at
+  /// the moment or when the ranks see different ones; the values of `state` are undefined then.
   std::optional<LoadReport> load_latest(dtensor::StateDict& state, const LoadOptions& options = {});
   /// Collective. The same from one given step folder; throws IoError when it is damaged.
   LoadReport load(const std::filesystem::path& step_folder, dtensor::StateDict& state,

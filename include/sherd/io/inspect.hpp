@@ -27,6 +27,8 @@ enum class FolderState : std::uint8_t {
   committed,
   incomplete,  ///< named like a step, but without COMMITTED.json
   damaged,     ///< COMMITTED.json cannot be used
+  renamed,     ///< holds another step than its name says: a copy, or renamed
+  given_up,    ///< a later run went on from an earlier step
   in_flight,   ///< being saved, or interrupted
   set_aside    ///< found damaged by a load
 };
@@ -38,8 +40,9 @@ struct FolderInfo {
   FolderState state = FolderState::committed;
   bool pinned = false;  ///< holds a file PINNED: never deleted to make room
   std::uint64_t bytes = 0;
-  int ranks = 0;              ///< that wrote it; 0 when it does not say
-  std::int64_t modified = 0;  ///< when committed (or last changed), in seconds since 1970
+  std::int64_t stored_step = 0;  ///< by the manifest; `step` where there is none
+  int ranks = 0;                 ///< that wrote it; 0 when it does not say
+  std::int64_t modified = 0;     ///< when committed (or last changed), in seconds since 1970
 };
 
 /// Everything in a checkpoint directory that is or was to be a checkpoint: step folders by step,
@@ -94,15 +97,22 @@ struct RankTimes {
   std::uint64_t bytes = 0;
 };
 
+struct ReaderOptions {
+  /// Compare what is read with its digests, so that nothing damaged is passed on.
+  bool verify = true;
+};
+
 /// One committed checkpoint, opened for reading.
 class CheckpointReader {
  public:
-  explicit CheckpointReader(const std::filesystem::path& step_folder);
+  explicit CheckpointReader(const std::filesystem::path& step_folder,
+                            const ReaderOptions& options = {});
   ~CheckpointReader();
   CheckpointReader(const CheckpointReader&) = delete;
   CheckpointReader& operator=(const CheckpointReader&) = delete;
 
   [[nodiscard]] const std::filesystem::path& folder() const;
+  [[nodiscard]] bool verifies() const;
   [[nodiscard]] std::int64_t step() const;
   [[nodiscard]] int world_size() const;
   [[nodiscard]] const std::string& uuid() const;
@@ -116,8 +126,9 @@ class CheckpointReader {
   [[nodiscard]] std::vector<std::string> common_keys() const;
   /// Text saved under StateDict::common; throws IoError when absent.
   [[nodiscard]] std::string common(const std::string& key) const;
-  /// Elements [first, first+out.numel()) of a tensor into `out` (1-D, the stored dtype). Digests
-  /// are not looked at.
+  /// Elements [first, first+out.numel()) of a tensor into `out` (1-D, the stored dtype). Throws
+  /// IoError when they do not match their digests (the first read of a stored range goes through
+  /// all of it), or when the checkpoint was removed meanwhile: a running save keeps the last few.
   void read(const std::string& key, std::int64_t first, const Tensor& out) const;
 
  private:
@@ -137,6 +148,9 @@ struct VerifyProblem {
 
 struct VerifyReport {
   bool ok = true;
+  /// The folder went while it was read: a running save keeps the last few. Then there are no
+  /// problems, and nothing is said about the rest.
+  bool removed = false;
   std::uint64_t bytes = 0;             ///< read and compared
   std::vector<std::string> problems;   ///< one line each: file, tensor, what is wrong
   std::vector<VerifyProblem> details;  ///< the same, in parts

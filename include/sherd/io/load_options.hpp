@@ -32,6 +32,9 @@ struct LoadOptions {
   PerRank per_rank = PerRank::refuse;
   /// Compare every byte read, and the structure of the files, with its digest.
   bool verify = true;
+  /// load_latest(): a checkpoint that cannot be read at the moment (no permission, a disk error) is
+  /// passed over for an older one, and stays. Otherwise that is an error.
+  bool older_if_unreadable = false;
 };
 
 /// A tensor that is there and here in two shapes or dtypes.

@@ -17,7 +17,8 @@ namespace sherd::io {
 struct SafetensorsEntry {
   std::string name;
   Shape shape;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< of no meaning where foreign_type says another
+  std::string foreign_type;  ///< "F8_E4M3": a type of the format that DType lacks; else ""
   std::filesystem::path file;
   std::uint64_t file_offset = 0;  ///< of the first byte, from the start of the file
 };
@@ -32,7 +33,7 @@ class SafetensorsReader {
     return entries_;
   }
   /// Elements [first, first+out.numel()) of `name`, converted to out's dtype (1-D, f32 or f64 or
-  /// the stored one). Reads only those bytes.
+  /// the stored one). Reads only those bytes. Throws ConfigError for a tensor of a foreign type.
   void read(const std::string& name, std::int64_t first, const Tensor& out) const;
 
  private:
@@ -46,9 +47,10 @@ struct SafetensorsSource {
   DType dtype = DType::f32;
   std::function<void(std::int64_t first, const Tensor& out)> fill;
 };
-/// Writes `file` (temporary name, fsync, rename) with __metadata__ {"format": "pt"}; never holds
-/// more than 64 MiB. Local. Throws IoError.
+/// Writes `file` (temporary name, fsync, rename) with __metadata__ {"format": "pt"} and what
+/// `metadata` adds; never holds more than 64 MiB. Local. Throws IoError.
 void write_safetensors(const std::filesystem::path& file,
-                       const std::vector<SafetensorsSource>& tensors);
+                       const std::vector<SafetensorsSource>& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace sherd::io

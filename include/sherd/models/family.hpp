@@ -39,6 +39,9 @@ struct Field {
   std::int64_t maximum = std::int64_t{1} << 24;
   double real_minimum = 0.0;
   bool real_minimum_excluded = false;
+  /// Whether what the model computes from given weights depends on it. A resume with another value
+  /// is refused then; else it is said and goes on.
+  bool arithmetic = true;
 };
 
 /// The field of a struct's member.

@@ -10,6 +10,19 @@
 
 namespace sherd::models {
 
+/// Rotary positions of a model whose sequences were made longer after its first training, as Llama
+/// 3.1's ("llama3" in config.json): wavelengths that the original length holds fewer than
+/// low_freq_factor times are stretched by `factor`, those it holds more than high_freq_factor times
+/// are kept, and those between are blended.
+struct RopeScaling {
+  double factor = 1.0;  ///< 1: no scaling, whatever the rest says
+  double low_freq_factor = 1.0;
+  double high_freq_factor = 4.0;
+  std::int64_t original_max_position_embeddings = 8192;
+
+  [[nodiscard]] bool given() const noexcept { return factor != 1.0; }
+};
+
 /// Sizes of a Llama-family decoder; names as in Hugging Face's config.json.
 struct LlamaConfig {
   std::int64_t vocab_size = 256;
@@ -22,6 +35,7 @@ struct LlamaConfig {
   std::int64_t max_position_embeddings = 2048;
   double rms_norm_eps = 1e-5;
   double rope_theta = 10000.0;
+  RopeScaling rope_scaling = {};
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
   bool attention_bias = false;

@@ -10,11 +10,13 @@ namespace sherd::models {
 
 /// Reads a Hugging Face config.json of a Llama-family model. `where` names it in messages. Local.
 /// Throws ConfigError naming the key: another architecture or activation, rope types other than
-/// "default", keys missing or of the wrong type.
+/// "default" and "llama3", keys that change the arithmetic (windows, experts, caps, multipliers,
+/// quantisation), sizes that no machine holds, keys missing or of the wrong type. Unknown keys are
+/// passed over.
 [[nodiscard]] LlamaConfig parse_hf_config(const std::string& json, const std::string& where);
 
 /// The sizes in a config.json, for plans: besides what parse_hf_config() takes, Mistral models and
-/// any kind of rotary positions, which change no byte. Throws ConfigError.
+/// any arithmetic that changes no byte, as that of positions. Throws ConfigError.
 [[nodiscard]] LlamaConfig parse_hf_sizes(const std::string& json, const std::string& where);
 
 /// Hugging Face's name of one of Llama's parameters: "model." in front of all but lm_head.

@@ -13,8 +13,8 @@
 namespace sherd::weights {
 
 /// The weights in a Hugging Face folder, read range by range. Local. Construction compares names
-/// and shapes with those of `model` and throws ConfigError listing every missing, extra and wrongly
-/// shaped tensor.
+/// and shapes with those of `model` and throws ConfigError listing the missing, extra and wrongly
+/// shaped tensors (the first twenty), or naming the first whose type is not computed with.
 class HfWeights {
  public:
   HfWeights(const std::filesystem::path& folder, const models::ModelSpec& model);

@@ -4,29 +4,23 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <span>
 #include <utility>
 
+#include "io/whole/safetensors/element_type.hpp"
+#include "io/whole/safetensors/repeated_name.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
+#include "sherd/base/regular_file.hpp"
 
 namespace sherd::io {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::pair<std::string_view, DType>, 8> kNames{{
-    {"F64", DType::f64},
-    {"F32", DType::f32},
-    {"F16", DType::f16},
-    {"BF16", DType::bf16},
-    {"I64", DType::i64},
-    {"I32", DType::i32},
-    {"U16", DType::u16},
-    {"U8", DType::u8},
-}};
+constexpr FilePurpose kPurpose{"it holds weights", "the path of a safetensors file"};
 
 /// One tensor's place, relative to the end of the header.
 struct Place {
@@ -80,16 +74,10 @@ class HeaderParser {
   }
 
   std::string read_text() {
-    std::error_code error;
-    const std::uint64_t size = std::filesystem::file_size(file_, error);
-    std::ifstream in(file_, std::ios::binary);
-    if (error || !in) {
-      throw ConfigError(fmt::format("{}: cannot be read ({}). Try: check the path", file_.string(),
-                                    error ? error.message() : "it does not open"));
-    }
+    const RegularFile in(file_, kPurpose);
+    const std::uint64_t size = in.size();
     std::array<unsigned char, 8> prefix{};
-    in.read(reinterpret_cast<char*>(prefix.data()), 8);
-    if (!in) {
+    if (in.read(0, std::as_writable_bytes(std::span(prefix))) < 8) {
       fail(fmt::format("only {} bytes long (8 hold the length of the header)", size));
     }
     std::uint64_t length = 0;
@@ -108,9 +96,8 @@ class HeaderParser {
     }
     body_bytes_ = size - 8 - length;
     std::string text(length, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(length));
-    if (!in) {
-      fail("the header cannot be read");
+    if (in.read(8, std::as_writable_bytes(std::span(text))) < length) {
+      fail("the header cannot be read (the file is being written)");
     }
     return text;
   }
@@ -119,21 +106,11 @@ class HeaderParser {
     if (text.empty() || text.front() != '{') {
       fail("the header does not begin with '{' (this is no safetensors file)");
     }
-    std::set<std::string> names;
-    const auto watch_names = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (depth == 1 && event == Json::parse_event_t::key) {
-        const auto name = parsed.get<std::string>();
-        if (!names.insert(name).second) {
-          fail(name, "given twice (only one of them could count)");
-        }
-      }
-      return true;
-    };
-    try {
-      return Json::parse(text, watch_names);
-    } catch (const Json::exception& error) {
-      fail(fmt::format("the header is not JSON ({})", error.what()));
+    Json json = sherd::parse_json<Json>(text, file_.string() + ": the header");
+    if (const auto name = repeated_name(text)) {
+      fail(*name, "given twice (only one of them could count)");
     }
+    return json;
   }
 
   void check_metadata(const Json& value) const {
@@ -146,7 +123,7 @@ class HeaderParser {
   [[nodiscard]] std::uint64_t whole(const std::string& name, const Json& value,
                                     const char* what) const {
     if (!value.is_number_unsigned()) {
-      fail(name, fmt::format("{} {} is not a whole number >= 0", what, value.dump()));
+      fail(name, fmt::format("{} {} is not a whole number >= 0", what, quoted_json(value)));
     }
     return value.get<std::uint64_t>();
   }
@@ -160,37 +137,56 @@ class HeaderParser {
     return *found;
   }
 
-  [[nodiscard]] DType parse_type(const std::string& name, const Json& value) const {
-    for (const auto& [text, dtype] : kNames) {
-      if (value.is_string() && value.get<std::string>() == text) {
-        return dtype;
-      }
+  [[nodiscard]] const ElementType& parse_type(const std::string& name, const Json& value) const {
+    const ElementType* type =
+        value.is_string() ? find_element_type(value.get<std::string>()) : nullptr;
+    if (type == nullptr) {
+      throw ConfigError(fmt::format(
+          "{}: tensor '{}': dtype {} is not supported (how long its elements are is not known "
+          "here). Try: weights in F32, F16 or BF16",
+          file_.string(), name, quoted_json(value)));
     }
-    fail(name, fmt::format("dtype {} is not supported (this version reads F64, F32, F16, BF16, "
-                           "I64, I32, U16, U8)",
-                           value.dump()));
+    return *type;
   }
 
   /// Fills the shape; returns the bytes it needs.
-  [[nodiscard]] std::uint64_t parse_shape(const std::string& name, const Json& value,
-                                          SafetensorsEntry& entry) const {
+  [[nodiscard]] std::uint64_t parse_shape(const std::string& name, const Json& value, unsigned bits,
+                                          Shape& shape) const {
     if (!value.is_array()) {
       fail(name, "shape is not a list");
     }
     std::vector<std::int64_t> extents;
-    std::uint64_t bytes = size_of(entry.dtype);
+    std::uint64_t numel = 1;
     bool empty = false;
     for (const Json& item : value) {
       const std::uint64_t extent = whole(name, item, "extent");
       empty = empty || extent == 0;
       if (extent > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
-          __builtin_mul_overflow(bytes, extent == 0 ? 1 : extent, &bytes)) {
-        fail(name, fmt::format("shape {} has more bytes than 64 bits can count", value.dump()));
+          __builtin_mul_overflow(numel, extent == 0 ? 1 : extent, &numel)) {
+        fail_too_large(name, value);
       }
       extents.push_back(static_cast<std::int64_t>(extent));
     }
-    entry.shape = Shape(std::move(extents));
-    return empty ? 0 : bytes;
+    shape = Shape(std::move(extents));
+    return empty ? 0 : bytes_of(name, value, numel, bits);
+  }
+
+  [[nodiscard]] std::uint64_t bytes_of(const std::string& name, const Json& shape,
+                                       std::uint64_t numel, unsigned bits) const {
+    std::uint64_t bytes = 0;
+    if (bits < 8) {  // several elements share a byte
+      if (numel % 8 * bits % 8 != 0) {
+        fail(name, fmt::format("shape {} fills no whole number of bytes", quoted_json(shape)));
+      }
+      bytes = numel / 8 * bits + numel % 8 * bits / 8;
+    } else if (__builtin_mul_overflow(numel, bits / 8, &bytes)) {
+      fail_too_large(name, shape);
+    }
+    return bytes;
+  }
+
+  [[noreturn]] void fail_too_large(const std::string& name, const Json& shape) const {
+    fail(name, fmt::format("shape {} has more bytes than 64 bits can count", quoted_json(shape)));
   }
 
   [[nodiscard]] Place parse_tensor(const std::string& name, const Json& value) const {
@@ -200,8 +196,11 @@ class HeaderParser {
     Place place;
     place.entry.name = name;
     place.entry.file = file_;
-    place.entry.dtype = parse_type(name, member(name, value, "dtype"));
-    const std::uint64_t bytes = parse_shape(name, member(name, value, "shape"), place.entry);
+    const ElementType& type = parse_type(name, member(name, value, "dtype"));
+    place.entry.dtype = type.dtype.value_or(DType::u8);
+    place.entry.foreign_type = type.dtype ? "" : std::string(type.name);
+    const std::uint64_t bytes =
+        parse_shape(name, member(name, value, "shape"), type.bits, place.entry.shape);
     const Json& offsets = member(name, value, "data_offsets");
     if (!offsets.is_array() || offsets.size() != 2) {
       fail(name, "data_offsets is not a list of two numbers");
@@ -209,8 +208,8 @@ class HeaderParser {
     place.begin = whole(name, offsets[0], "offset");
     place.end = whole(name, offsets[1], "offset");
     if (place.begin > place.end || place.end - place.begin != bytes) {
-      fail(name, fmt::format("offsets {} do not hold the {} bytes of shape {}", offsets.dump(),
-                             bytes, place.entry.shape.to_string()));
+      fail(name, fmt::format("offsets {} do not hold the {} bytes of shape {}",
+                             quoted_json(offsets), bytes, place.entry.shape.to_string()));
     }
     if (place.end > body_bytes_) {
       fail(name, fmt::format("ends at byte {} of the data, but the file has only {} (it is cut "
@@ -246,17 +245,20 @@ class HeaderParser {
 
 }  // namespace
 
-std::string_view safetensors_name(DType dtype) {
-  for (const auto& [text, each] : kNames) {
-    if (each == dtype) {
-      return text;
-    }
-  }
-  throw ArgumentError("dtype has no safetensors name");
-}
-
 std::vector<SafetensorsEntry> read_safetensors_header(const std::filesystem::path& file) {
   return HeaderParser(file).parse();
+}
+
+void refuse_foreign_types(const std::vector<SafetensorsEntry>& entries) {
+  for (const SafetensorsEntry& entry : entries) {
+    if (!entry.foreign_type.empty()) {
+      throw ConfigError(
+          fmt::format("{}: tensor '{}' has elements of type {}, which no state of this program can "
+                      "hold. Try: a "
+                      "file whose tensors are of F64, F32, F16, BF16, I64, I32, U16 or U8",
+                      entry.file.string(), entry.name, entry.foreign_type));
+    }
+  }
 }
 
 std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& file) {

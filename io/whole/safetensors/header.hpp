@@ -14,14 +14,14 @@ namespace sherd::io {
 /// Longest header a reader of the format accepts.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
-/// Name of a dtype in safetensors: "F32", "BF16" ...
-[[nodiscard]] std::string_view safetensors_name(DType dtype);
-
 /// Reads and checks the header of one file: its length, JSON, names, dtypes, shapes, and that the
 /// tensors cover the rest of the file without hole or overlap. Throws ConfigError naming file and
 /// tensor.
 [[nodiscard]] std::vector<SafetensorsEntry> read_safetensors_header(
     const std::filesystem::path& file);
+
+/// Throws ConfigError for a tensor of a type that DType lacks: for files of whole states.
+void refuse_foreign_types(const std::vector<SafetensorsEntry>& entries);
 
 /// The texts under __metadata__ of a file whose header is good.
 [[nodiscard]] std::map<std::string, std::string> read_safetensors_metadata(

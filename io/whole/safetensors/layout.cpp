@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <unordered_set>
 
+#include "io/whole/safetensors/element_type.hpp"
 #include "io/whole/safetensors/header.hpp"
 #include "sherd/base/check.hpp"
 
@@ -23,15 +25,19 @@ std::string make_safetensors_header(std::vector<SafetensorsField>& fields,
   nlohmann::ordered_json json;
   json["__metadata__"] = metadata;
   json["__metadata__"]["format"] = "pt";
+  // The members as the list they are: json[name] would search all of them for each.
+  auto& members = json.get_ref<nlohmann::ordered_json::object_t&>();
+  std::unordered_set<std::string> names{"__metadata__"};
   std::uint64_t end = 0;
   for (SafetensorsField& field : fields) {
-    const std::string name(field.name);
-    expect(!json.contains(name), "two tensors of one name");
+    std::string name(field.name);
+    expect(names.insert(name).second, "two tensors of one name");
     field.data_offset = end;
     end += static_cast<std::uint64_t>(field.shape->numel()) * size_of(field.dtype);
-    json[name] = {{"dtype", std::string(safetensors_name(field.dtype))},
-                  {"shape", field.shape->extents()},
-                  {"data_offsets", {field.data_offset, end}}};
+    members.push_back({std::move(name),
+                       {{"dtype", std::string(safetensors_name(field.dtype))},
+                        {"shape", field.shape->extents()},
+                        {"data_offsets", {field.data_offset, end}}}});
   }
   std::string text = json.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');

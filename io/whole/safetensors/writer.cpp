@@ -28,7 +28,8 @@ void write_tensor(const File& file, const SafetensorsSource& tensor, std::uint64
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& file,
-                       const std::vector<SafetensorsSource>& tensors) {
+                       const std::vector<SafetensorsSource>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
   std::vector<SafetensorsField> all;
   for (const SafetensorsSource& tensor : tensors) {
     all.push_back({tensor.name, &tensor.shape, tensor.dtype});
@@ -38,7 +39,7 @@ void write_safetensors(const std::filesystem::path& file,
   for (const std::size_t i : order) {
     fields.push_back(all[i]);
   }
-  const std::string header = make_safetensors_header(fields, {});
+  const std::string header = make_safetensors_header(fields, metadata);
   const auto fs = posix_file_system();
   auto temporary = file;
   temporary += ".tmp";

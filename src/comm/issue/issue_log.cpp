@@ -56,7 +56,7 @@ std::unique_ptr<IssueRecords> make_records(Communicator& comm) {
   if (auto shared = make_shared_records(comm)) {
     return shared;
   }
-  if (auto* messages = dynamic_cast<mpi::MpiBased*>(&comm)) {
+  if (mpi::MpiBased* messages = comm.capabilities().mpi) {
     return make_message_records(messages->duplicate_handle());
   }
   return make_lone_records(comm.rank(), comm.size());

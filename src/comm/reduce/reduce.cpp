@@ -1,13 +1,12 @@
 #include "comm/reduce/reduce.hpp"
 
-#include "sherd/base/error.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "comm/memory/stream_copy.hpp"
 #include "comm/reduce/reduce_kernels.hpp"
+#include "sherd/base/error.hpp"
 
 namespace sherd::comm {
 namespace {

@@ -19,6 +19,12 @@ Field from_zero(Field field) {
   return field;
 }
 
+/// A field that given weights do not depend on.
+Field no_arithmetic(Field field) {
+  field.arithmetic = false;
+  return field;
+}
+
 Field positive(Field field) {
   field.real_minimum_excluded = true;
   return field;
@@ -35,12 +41,13 @@ std::vector<Field> fields() {
       field("num_key_value_heads", "key and value heads", "4", &C::num_key_value_heads),
       from_zero(field("head_dim", "width of a head; 0: hidden_size / num_attention_heads", "0",
                       &C::head_dim)),
-      field("max_position_embeddings", "longest sequence", "2048", &C::max_position_embeddings),
+      no_arithmetic(field("max_position_embeddings", "longest sequence", "2048",
+                          &C::max_position_embeddings)),
       positive(
           field("rms_norm_eps", "added to the mean square in RMSNorm", "1.0e-5", &C::rms_norm_eps)),
       positive(field("rope_theta", "base of the rotary wavelengths", "10000.0", &C::rope_theta)),
-      field("initializer_range", "standard deviation of first weights", "0.02",
-            &C::initializer_range),
+      no_arithmetic(field("initializer_range", "standard deviation of first weights", "0.02",
+                          &C::initializer_range)),
       field("tie_word_embeddings", "lm_head shares the embedding", "false",
             &C::tie_word_embeddings),
       field("attention_bias", "biases in q, k, v and o", "false", &C::attention_bias),

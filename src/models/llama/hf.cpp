@@ -5,129 +5,38 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/llama/hf_reader.hpp"
+#include "models/llama/hf_refusals.hpp"
+#include "models/llama/hf_rope.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::models {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One config.json being read; every complaint names the file and the key.
-class Reader {
- public:
-  Reader(const std::string& text, std::string where) : where_(std::move(where)) {
-    try {
-      json_ = Json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
-      throw ConfigError(fmt::format("{}: not readable as JSON: {}", where_, error.what()));
-    }
-    if (!json_.is_object()) {
-      throw ConfigError(fmt::format("{}: does not hold a JSON object", where_));
-    }
-  }
-
-  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
-    throw ConfigError(fmt::format("{}: {}: {}", where_, key, problem));
-  }
-
-  [[nodiscard]] const Json* find(const char* key) const {
-    const auto found = json_.find(key);
-    return found == json_.end() || found->is_null() ? nullptr : &*found;
-  }
-
-  void whole(const char* key, std::int64_t& out, bool required = false) const {
-    const Json* value = find(key);
-    if (value == nullptr) {
-      if (required) {
-        fail(key, "missing (the model's sizes are needed)");
-      }
-      return;
-    }
-    if (!value->is_number_integer()) {
-      fail(key, value->dump() + " is not a whole number");
-    }
-    out = value->get<std::int64_t>();
-  }
-
-  void real(const Json& object, const char* key, double& out) const {
-    const auto value = object.find(key);
-    if (value == object.end() || value->is_null()) {
-      return;
-    }
-    if (!value->is_number()) {
-      fail(key, value->dump() + " is not a number");
-    }
-    out = value->get<double>();
-  }
-  void real(const char* key, double& out) const { real(json_, key, out); }
-
-  void flag(const char* key, bool& out) const {
-    if (const Json* value = find(key)) {
-      if (!value->is_boolean()) {
-        fail(key, value->dump() + " is not true or false");
-      }
-      out = value->get<bool>();
-    }
-  }
-
-  void must_be(const char* key, const std::string& wanted) const {
-    const Json* value = find(key);
-    if (value != nullptr && (!value->is_string() || value->get<std::string>() != wanted)) {
-      fail(key,
-           fmt::format("{} is not supported (this version knows \"{}\")", value->dump(), wanted));
-    }
-  }
-
- private:
-  std::string where_;
-  Json json_;
-};
-
 /// A sibling whose blocks are a Llama's in every shape.
 constexpr const char* kSameShapes = "mistral";
 
-bool has_same_shapes(const Reader& reader) {
+bool has_same_shapes(const HfReader& reader) {
   const Json* type = reader.find("model_type");
   return type != nullptr && *type == kSameShapes;
 }
 
-void check_architecture(const Reader& reader) {
+void check_architecture(const HfReader& reader) {
   reader.must_be("model_type", "llama");
   reader.must_be("hidden_act", "silu");
   if (const Json* list = reader.find("architectures")) {
     if (!list->is_array() || list->size() != 1 || (*list)[0] != "LlamaForCausalLM") {
-      reader.fail("architectures", list->dump() +
+      reader.fail("architectures", quoted_json(*list) +
                                        " is not supported (this version knows "
-                                       "[\"LlamaForCausalLM\"])");
+                                       "[\"LlamaForCausalLM\"]). Try: a causal language model");
     }
   }
 }
 
-/// transformers 4: rope_theta and rope_scaling; transformers 5: rope_parameters.
-void read_rope(const Reader& reader, LlamaConfig& config) {
-  reader.real("rope_theta", config.rope_theta);
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    const Json* rope = reader.find(key);
-    if (rope == nullptr) {
-      continue;
-    }
-    if (!rope->is_object()) {
-      reader.fail(key, "is not an object");
-    }
-    for (const char* type_key : {"rope_type", "type"}) {
-      const auto type = rope->find(type_key);
-      if (type != rope->end() && *type != "default") {
-        reader.fail(std::string(key) + "." + type_key,
-                    fmt::format("{} is not supported (positions would be rotated wrongly; this "
-                                "version knows \"default\")",
-                                type->dump()));
-      }
-    }
-    reader.real(*rope, "rope_theta", config.rope_theta);
-  }
-}
-
-LlamaConfig read_sizes(const Reader& reader) {
+LlamaConfig read_sizes(const HfReader& reader) {
   LlamaConfig config;
   reader.whole("vocab_size", config.vocab_size, true);
   reader.whole("hidden_size", config.hidden_size, true);
@@ -147,6 +56,17 @@ LlamaConfig read_sizes(const Reader& reader) {
   return config;
 }
 
+Json scaling_to_json(const RopeScaling& scaling) {
+  if (!scaling.given()) {
+    return nullptr;
+  }
+  return {{"rope_type", "llama3"},
+          {"factor", scaling.factor},
+          {"low_freq_factor", scaling.low_freq_factor},
+          {"high_freq_factor", scaling.high_freq_factor},
+          {"original_max_position_embeddings", scaling.original_max_position_embeddings}};
+}
+
 void check_sizes(const LlamaConfig& config, const std::string& where) {
   try {
     config.check();
@@ -158,21 +78,23 @@ void check_sizes(const LlamaConfig& config, const std::string& where) {
 }  // namespace
 
 LlamaConfig parse_hf_config(const std::string& json, const std::string& where) {
-  const Reader reader(json, where);
+  const HfReader reader(json, where);
   check_architecture(reader);
   LlamaConfig config = read_sizes(reader);
   read_rope(reader, config);
   check_sizes(config, where);
+  refuse_other_arithmetic(reader, config, ReadFor::running);
   return config;
 }
 
 LlamaConfig parse_hf_sizes(const std::string& json, const std::string& where) {
-  const Reader reader(json, where);
+  const HfReader reader(json, where);
   if (!has_same_shapes(reader)) {
     check_architecture(reader);
   }
   LlamaConfig config = read_sizes(reader);
   check_sizes(config, where);
+  refuse_other_arithmetic(reader, config, ReadFor::planning);
   return config;
 }
 
@@ -196,7 +118,7 @@ std::string to_hf_config(const LlamaConfig& config, DType weights) {
   json["max_position_embeddings"] = config.max_position_embeddings;
   json["rms_norm_eps"] = config.rms_norm_eps;
   json["rope_theta"] = config.rope_theta;
-  json["rope_scaling"] = nullptr;
+  json["rope_scaling"] = scaling_to_json(config.rope_scaling);
   json["initializer_range"] = config.initializer_range;
   json["tie_word_embeddings"] = config.tie_word_embeddings;
   json["attention_bias"] = config.attention_bias;

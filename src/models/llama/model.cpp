@@ -4,11 +4,64 @@
 #include <fmt/format.h>
 
 #include "models/llama/block.hpp"
+#include "models/llama/rope_scaling.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/base/error.hpp"
 #include "sherd/nn/layers.hpp"
 
 namespace sherd::models {
 namespace {
+
+/// More of a size, of layers and of parameters than any machine holds or any model has: what is
+/// beyond would end in an overflow or be killed for its memory, not be refused.
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
+constexpr std::int64_t kMostLayers = 10'000;
+constexpr double kMostParameters = 1e15;
+
+/// parameter_count() where it may be beyond what 64 bits count; biases and norms left out.
+double about_parameters(const LlamaConfig& c) {
+  const auto real = [](std::int64_t size) { return static_cast<double>(size); };
+  const double head =
+      c.head_dim != 0 ? real(c.head_dim) : real(c.hidden_size) / real(c.num_attention_heads);
+  const double heads = real(c.num_attention_heads) + real(c.num_key_value_heads);
+  const double block = real(c.hidden_size) * (2.0 * heads * head + 3.0 * real(c.intermediate_size));
+  const double tables = c.tie_word_embeddings ? 1.0 : 2.0;
+  return tables * real(c.vocab_size) * real(c.hidden_size) + real(c.num_hidden_layers) * block;
+}
+
+std::string told_size(const LlamaConfig& config) {
+  const double parameters = about_parameters(config);
+  return fmt::format("the model would have about {:.2g} parameters, {:.2g} bytes in f32",
+                     parameters, 4.0 * parameters);
+}
+
+void require_at_most(const LlamaConfig& config, const char* field, std::int64_t value,
+                     std::int64_t most) {
+  if (value > most) {
+    throw ConfigError(
+        fmt::format("model.{} is {}, at most {} is possible ({}). Try: the size that "
+                    "was meant",
+                    field, value, most, told_size(config)));
+  }
+}
+
+void check_magnitude(const LlamaConfig& c) {
+  require_at_most(c, "vocab_size", c.vocab_size, kLargestSize);
+  require_at_most(c, "hidden_size", c.hidden_size, kLargestSize);
+  require_at_most(c, "intermediate_size", c.intermediate_size, kLargestSize);
+  require_at_most(c, "num_hidden_layers", c.num_hidden_layers, kMostLayers);
+  require_at_most(c, "num_attention_heads", c.num_attention_heads, kLargestSize);
+  require_at_most(c, "num_key_value_heads", c.num_key_value_heads, kLargestSize);
+  require_at_most(c, "head_dim", c.head_dim, kLargestSize);
+  require_at_most(c, "max_position_embeddings", c.max_position_embeddings, kLargestSize);
+  if (about_parameters(c) > kMostParameters) {
+    throw ConfigError(fmt::format(
+        "no machine holds a model of sizes like these ({}). Try: "
+        "smaller ones; hidden_size is {}, intermediate_size {}, "
+        "num_hidden_layers {}, vocab_size {}",
+        told_size(c), c.hidden_size, c.intermediate_size, c.num_hidden_layers, c.vocab_size));
+  }
+}
 
 void require_positive(const char* field, std::int64_t value) {
   validate(value > 0, fmt::format("model.{} is {} (a Llama needs at least 1). Try: a positive "
@@ -45,11 +98,13 @@ void LlamaConfig::check() const {
   require_positive("num_attention_heads", num_attention_heads);
   require_positive("num_key_value_heads", num_key_value_heads);
   require_positive("max_position_embeddings", max_position_embeddings);
+  check_magnitude(*this);
   check_heads(*this);
   validate(rms_norm_eps > 0.0,
            "model.rms_norm_eps must be positive (it keeps the norm of a zero "
            "row finite). Try: 1e-5");
   validate(rope_theta > 0.0, "model.rope_theta must be positive. Try: 10000");
+  check_rope_scaling(rope_scaling);
   validate(initializer_range >= 0.0,
            "model.initializer_range is a standard deviation and cannot be negative. Try: 0.02");
 }
@@ -68,7 +123,8 @@ Llama::Llama(const LlamaConfig& config, std::optional<autograd::Recompute> activ
     : config_(config) {
   config_.check();
   const double stddev = config_.initializer_range;
-  auto rope = std::make_shared<RopeCache>(config_.resolved_head_dim(), config_.rope_theta);
+  auto rope = std::make_shared<RopeCache>(
+      scaled_frequencies(config_.resolved_head_dim(), config_.rope_theta, config_.rope_scaling));
   auto embedding = std::make_shared<nn::Embedding>(config_.vocab_size, config_.hidden_size, stddev);
   embed_tokens_ = register_module("embed_tokens", embedding);
   layers_ = register_module("layers", std::make_shared<nn::ModuleList>());

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "sherd/tensor/kernel/rope.hpp"
 
 namespace sherd::models {
@@ -8,14 +11,14 @@ namespace sherd::models {
 /// sequences than it meets). The tables stay at one address, as backward functions expect.
 class RopeCache {
  public:
-  RopeCache(std::int64_t head_dim, double theta) : head_dim_(head_dim), theta_(theta) {}
+  /// `frequencies`: one for each pair of a head's elements.
+  explicit RopeCache(std::vector<double> frequencies) : frequencies_(std::move(frequencies)) {}
 
   /// Tables for positions 0 to seq-1, in the precision that turns `data`, and where it is.
   [[nodiscard]] const kernel::RopeTables* get(std::int64_t seq, const Tensor& data);
 
  private:
-  std::int64_t head_dim_;
-  double theta_;
+  std::vector<double> frequencies_;
   kernel::RopeTables narrow_;  ///< f32
   kernel::RopeTables wide_;    ///< f64
 };

@@ -41,14 +41,13 @@ runtime::Device* device_of_rope(const Tensor& rows, const Tensor& packed,
 }
 
 template <class A>
-void fill_tables(const RopeTables& tables, double theta) {
+void fill_tables(const RopeTables& tables, std::span<const double> frequencies) {
   const std::int64_t positions = tables.cos.size(0);
   const std::int64_t half = tables.cos.size(1);
   A* cos = tables.cos.data<A>();
   A* sin = tables.sin.data<A>();
   for (std::int64_t i = 0; i < half; ++i) {
-    const double frequency =
-        std::pow(theta, -static_cast<double>(2 * i) / static_cast<double>(2 * half));
+    const double frequency = frequencies[static_cast<std::size_t>(i)];
     for (std::int64_t p = 0; p < positions; ++p) {
       const double angle = static_cast<double>(p) * frequency;
       cos[p * half + i] = static_cast<A>(std::cos(angle));
@@ -59,17 +58,32 @@ void fill_tables(const RopeTables& tables, double theta) {
 
 }  // namespace
 
+std::vector<double> rope_frequencies(std::int64_t head_dim, double theta) {
+  expect(head_dim > 0 && head_dim % 2 == 0 && theta > 0,
+         "rope_frequencies: needs an even head_dim > 0 and theta > 0");
+  std::vector<double> frequencies;
+  for (std::int64_t i = 0; i < head_dim; i += 2) {
+    frequencies.push_back(std::pow(theta, -static_cast<double>(i) / static_cast<double>(head_dim)));
+  }
+  return frequencies;
+}
+
 RopeTables make_rope_tables(std::int64_t positions, std::int64_t head_dim, double theta,
                             DType dtype, MemoryKind where) {
-  expect(positions >= 0 && head_dim > 0 && head_dim % 2 == 0 && theta > 0,
-         "make_rope_tables: needs positions >= 0, an even head_dim > 0 and theta > 0");
+  return make_rope_tables(positions, rope_frequencies(head_dim, theta), dtype, where);
+}
+
+RopeTables make_rope_tables(std::int64_t positions, std::span<const double> frequencies,
+                            DType dtype, MemoryKind where) {
+  expect(positions >= 0 && !frequencies.empty(),
+         "make_rope_tables: needs positions >= 0 and a frequency for each pair of elements");
   expect(dtype == DType::f32 || dtype == DType::f64, "make_rope_tables: tables are f32 or f64");
-  const Shape shape{positions, head_dim / 2};
+  const Shape shape{positions, static_cast<std::int64_t>(frequencies.size())};
   RopeTables tables{Tensor::empty(shape, dtype), Tensor::empty(shape, dtype)};
   if (dtype == DType::f64) {
-    fill_tables<double>(tables, theta);
+    fill_tables<double>(tables, frequencies);
   } else {
-    fill_tables<float>(tables, theta);
+    fill_tables<float>(tables, frequencies);
   }
   if (where == MemoryKind::device) {
     return {to_device(tables.cos), to_device(tables.sin)};

@@ -49,7 +49,7 @@ class Bitwise(Outcomes):
         for more in (("checkpoint.io=mpio",), ("data.order=shuffled", "checkpoint.io=pwrite"),
                      ("fsdp_config.mixed_precision=true", "checkpoint.layout=per_rank"),
                      ("fsdp_config.mixed_precision=true", "fsdp_config.fp16=true",
-                      "fsdp_config.initial_loss_scale=1e11"),
+                      "fsdp_config.initial_loss_scale=1e8"),
                      ("optimizer.name=sgd", "optimizer.schedule=cosine", "optimizer.warmup_steps=2",
                       "checkpoint.staging=eager")):
             with self.subTest(more=more):

@@ -25,7 +25,7 @@ TEST(Agreement, OneRanksProblemIsEverybodys) {
         });
       });
       EXPECT_NE(text.find("file is gone"), std::string::npos);
-      EXPECT_EQ(text.rfind("on ", 0) == 0, comm.size() > 1);
+      EXPECT_EQ(text.rfind("rank " + std::to_string(guilty) + " on ", 0) == 0, comm.size() > 1);
       const std::string all = io::test::message<ConfigError>(
           [&] { all_or_config_error(comm, [] { throw ConfigError("all alike"); }); });
       EXPECT_EQ(all, "all alike");

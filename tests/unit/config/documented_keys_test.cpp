@@ -22,7 +22,8 @@ std::string row_of(const ConfigKey& key) {
   if (preset_size && !value.is_null()) {
     text += ", or as the preset says";
   }
-  return fmt::format("| `{}` | {} | {} |", key.path, text, key.meaning);
+  return fmt::format("| `{}` | {} | {} | {} |", key.path, text, to_string(key.on_resume),
+                     key.meaning);
 }
 
 TEST(DocumentedKeys, EveryKeyIsInTheTableWithItsDefault) {

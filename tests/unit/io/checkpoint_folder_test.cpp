@@ -6,6 +6,7 @@
 
 #include "io/commit/retention.hpp"
 #include "io/format/link_path.hpp"
+#include "io/format/manifest.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/temp_folder.hpp"
@@ -13,9 +14,23 @@
 namespace sherd::io {
 namespace {
 
-void make_committed(const std::filesystem::path& folder) {
+/// A manifest of nothing but a step and a place in a line.
+Manifest make_manifest(std::int64_t step, const Lineage& lineage) {
+  Manifest manifest;
+  manifest.step = step;
+  manifest.uuid = make_uuid();
+  manifest.lineage = lineage;
+  manifest.files.push_back({"index.h5", 0, 0});
+  return manifest;
+}
+
+Manifest make_committed(const std::filesystem::path& folder,
+                        const Lineage& lineage = {.run = "one"}) {
+  const Manifest manifest =
+      make_manifest(parse_step_name(folder.filename().string()).value(), lineage);
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "COMMITTED.json") << "{}";
+  std::ofstream(folder / "COMMITTED.json") << to_json(manifest);
+  return manifest;
 }
 
 const std::string kUuid = "00112233445566778899aabbccddeeff";
@@ -80,7 +95,10 @@ class RetentionTest : public ::testing::Test {
     std::filesystem::create_directories(directory_.path() / step_name(40));  // not committed
   }
   std::vector<std::int64_t> after(const Retention& retention, std::int64_t just_saved) {
-    apply_retention(fs_, directory_.path(), retention, just_saved);
+    const std::filesystem::path file = directory_.path() / step_name(just_saved) / "COMMITTED.json";
+    apply_retention(fs_, directory_.path(), retention,
+                    std::filesystem::exists(file) ? read_manifest(file)
+                                                  : make_manifest(just_saved, {.run = "one"}));
     return steps_in(directory_.path());
   }
   test::TempFolder directory_;
@@ -91,7 +109,7 @@ using Steps = std::vector<std::int64_t>;
 
 TEST_F(RetentionTest, CountsCommittedOnesAndSparesTheNew) {
   EXPECT_EQ(after({.keep_last = 0}, 5), (Steps{5, 10, 20, 30, 40}));
-  EXPECT_EQ(after({.keep_last = 2}, 5), (Steps{5, 30, 40}));
+  EXPECT_EQ(after({.keep_last = 2}, 30), (Steps{20, 30, 40}));
 }
 
 TEST_F(RetentionTest, NeverGoesBelowTwo) {
@@ -99,8 +117,22 @@ TEST_F(RetentionTest, NeverGoesBelowTwo) {
 }
 
 TEST_F(RetentionTest, DeletesNothingUnlessTheNewOneIsCommitted) {
-  EXPECT_EQ(after({.keep_last = 2}, 40), (Steps{5, 10, 20, 30, 40}));
-  EXPECT_EQ(after({.keep_last = 2}, 99), (Steps{5, 10, 20, 30, 40}));
+  EXPECT_THROW(after({.keep_last = 2}, 40), IoError);
+  EXPECT_THROW(after({.keep_last = 2}, 99), IoError);
+  EXPECT_EQ(steps_in(directory_.path()), (Steps{5, 10, 20, 30, 40}));
+}
+
+// Going back to step 10 gives 20 and 30 up: they are no reason to delete what comes now, and stay.
+TEST_F(RetentionTest, CountsTheLineOfTheNewOneAlone) {
+  const Lineage second{.run = "two", .sequence = 5, .past = {{"one", 10}}};
+  make_committed(directory_.path() / step_name(11), second);
+  make_committed(directory_.path() / step_name(12), second);
+  EXPECT_EQ(after({.keep_last = 2}, 12), (Steps{11, 12, 20, 30, 40}));
+}
+
+TEST_F(RetentionTest, LeavesCopiesAlone) {
+  std::filesystem::copy(directory_.path() / step_name(5), directory_.path() / step_name(6));
+  EXPECT_EQ(after({.keep_last = 2}, 30), (Steps{6, 20, 30, 40}));
 }
 
 TEST_F(RetentionTest, PinnedStepsAndEveryNthStay) {

@@ -197,7 +197,8 @@ TEST(LiveWriter, ItsFolderIsLeftAloneUntilItIsKilled) {
       EXPECT_FALSE(checkpointer.load_latest(state, kAnyRanks).has_value());
     });
   };
-  load();
+  EXPECT_THAT(load, ::testing::ThrowsMessage<ConfigError>(::testing::HasSubstr(
+                        "is being written by process " + std::to_string(child))));
   EXPECT_EQ(in_flight().size(), 1U);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);

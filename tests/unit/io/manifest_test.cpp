@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+
 #include "io/commit/commit.hpp"
 #include "io/commit/vote.hpp"
+#include "io/disk/crc32c.hpp"
 #include "io/disk/positioned_reader.hpp"
 #include "sherd/base/error.hpp"
 #include "support/temp_folder.hpp"
@@ -72,6 +77,44 @@ TEST(Manifest, ContradictionsAreRefused) {
   manifest = sample();
   manifest.blobs[0].bytes = 1001;
   refused(manifest);
+}
+
+/// A manifest whose JSON `change` has altered, with the digest that belongs to it.
+std::string changed(const std::function<void(nlohmann::json&)>& change) {
+  nlohmann::json json = nlohmann::json::parse(to_json(sample()));
+  json.erase("manifest_crc32c");
+  change(json);
+  const std::string text = json.dump();
+  json["manifest_crc32c"] = crc32c(std::as_bytes(std::span(text)));
+  return json.dump() + "\n";
+}
+
+TEST(Manifest, NumbersThatNoFieldHoldsAreRefused) {
+  EXPECT_NO_THROW((void)parse_manifest(changed([](auto&) {}), "here"));
+  using Json = nlohmann::json;
+  const std::vector<std::pair<const char*, Json>> changes = {
+      {"/step", 1e30},
+      {"/step", -1},
+      {"/world_size", std::int64_t{1} << 32},
+      {"/files/0/bytes", 18446744073709551615ULL},
+      {"/files/0/structure_crc32c", std::int64_t{1} << 32},
+      {"/tensors/0/shape", {std::int64_t{1} << 62, 4}},
+      {"/tensors/0/shape", {-4, -3}},
+      {"/tensors/0/shape", {"4", 3}},
+      {"/tensors/0/pieces/0/file_offset", 0.5},
+      {"/per_rank/0/rank", -1},
+      {"/meta", Json::object({{"x", 1e300}})}};
+  for (const auto& [place, value] : changes) {
+    EXPECT_THROW((void)parse_manifest(
+                     changed([&](Json& json) { json[Json::json_pointer(place)] = value; }), "here"),
+                 DamagedError)
+        << place << " " << value;
+  }
+}
+
+TEST(Manifest, DeepNestingIsRefusedBeforeItIsParsed) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THROW((void)parse_manifest("{\"x\":" + deep + "}\n", "here"), DamagedError);
 }
 
 TEST(Manifest, VotesCompleteIt) {

@@ -182,9 +182,9 @@ TEST_P(OutsideReadersLayouts, NoElementTypeIsNamed) {
 
 /// h5repack and h5copy make whole copies, of which h5diff finds that they are equal.
 TEST_P(OutsideReadersLayouts, Hdf5sToolsCopyAndCompareEveryKindOfFile) {
-  consolidate_checkpoint(CheckpointReader(folder()), folder() / "whole.h5");
+  consolidate_checkpoint(CheckpointReader(folder()), directory_.path() / "whole.h5");
   std::vector<std::filesystem::path> files;
-  for (const auto& item : std::filesystem::recursive_directory_iterator(folder())) {
+  for (const auto& item : std::filesystem::recursive_directory_iterator(directory_.path())) {
     if (item.path().extension() == ".h5") {
       files.push_back(item.path());
     }
@@ -208,9 +208,10 @@ TEST_P(OutsideReadersLayouts, Hdf5sToolsCopyAndCompareEveryKindOfFile) {
   }
   const Output copied = shell_output(commands + "h5diff " + index + " " + copy + " /model /model");
   EXPECT_EQ(copied.status, 0) << copied.text;
-  const Output whole = shell_output("h5diff " + index + " " + (folder() / "whole.h5").string() +
-                                    " /model /model && h5diff " + index + " " +
-                                    (folder() / "whole.h5").string() + " /field /field");
+  const Output whole =
+      shell_output("h5diff " + index + " " + (directory_.path() / "whole.h5").string() +
+                   " /model /model && h5diff " + index + " " +
+                   (directory_.path() / "whole.h5").string() + " /field /field");
   EXPECT_EQ(whole.status, 0) << whole.text;
 }
 

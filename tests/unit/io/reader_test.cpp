@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <tuple>
 
 #include "io/format/manifest.hpp"
 #include "sherd/base/error.hpp"
@@ -91,6 +92,66 @@ TEST_F(Reader, VerifyNamesMissingAndCutFiles) {
   EXPECT_THAT(report.problems, ::testing::Contains(HasSubstr("node-00001.h5' is missing")));
   std::filesystem::remove(folder() / "COMMITTED.json");
   EXPECT_THAT(verify_checkpoint(folder()).problems, ElementsAre(HasSubstr("COMMITTED.json")));
+}
+
+/// Reads the whole tensor in two parts.
+void read_all(const CheckpointReader& reader, const TensorInfo& info) {
+  const std::int64_t half = info.shape.numel() / 2;
+  reader.read(info.key, 0, Tensor::empty(Shape{half}, info.dtype));
+  reader.read(info.key, half, Tensor::empty(Shape{info.shape.numel() - half}, info.dtype));
+}
+
+class ReaderOfLayout : public ::testing::TestWithParam<std::tuple<Layout, Cut>> {};
+
+TEST_P(ReaderOfLayout, FindsAFlippedBitOfEveryPiece) {
+  const TempFolder directory;
+  const auto [layout, cut] = GetParam();
+  on_ranks(2, 2, [&, layout = layout, cut = cut](comm::MeshComms& comms) {
+    const comm::Ranks ranks{comms.world.get(), &comms.mesh};
+    dtensor::StateDict state = make_state(ranks, cut);
+    fill(state, 1);
+    Checkpointer checkpointer(comms, {.directory = directory.path(), .layout = layout});
+    checkpointer.save_async(3, state).wait();
+  });
+  const std::filesystem::path folder = directory.path() / "step-00000003";
+  const auto flip = [&](const std::string& file, std::uint64_t at) {
+    std::fstream stream(folder / file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(at));
+    const char byte = static_cast<char>(stream.get() ^ 1);
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.put(byte);
+  };
+  const CheckpointReader whole(folder);
+  for (const TensorInfo& info : whole.tensors()) {
+    EXPECT_NO_THROW(read_all(whole, info));
+    for (const PieceInfo& piece : info.pieces) {
+      const std::string file = whole.files().at(piece.file).name;
+      const std::uint64_t last =
+          piece.file_offset + static_cast<std::uint64_t>(piece.numel) * size_of(info.dtype) - 1;
+      flip(file, last);
+      EXPECT_THAT([&] { read_all(CheckpointReader(folder), info); },
+                  ::testing::ThrowsMessage<IoError>(HasSubstr("tensor '" + info.key)));
+      EXPECT_NO_THROW(read_all(CheckpointReader(folder, {.verify = false}), info));
+      flip(file, last);
+    }
+    EXPECT_NO_THROW(read_all(whole, info));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReaderOfLayout,
+                         ::testing::Combine(::testing::Values(Layout::per_node, Layout::per_rank,
+                                                              Layout::single_file),
+                                            ::testing::Values(Cut::even, Cut::hybrid)));
+
+TEST_F(Reader, SaysRemovedOfACheckpointThatASaveHasDeleted) {
+  const CheckpointReader reader(folder());
+  const Manifest manifest = read_manifest(folder() / "COMMITTED.json");
+  std::filesystem::rename(folder(), directory_.path() / ".del-gone");
+  EXPECT_THAT([&] { read_all(reader, reader.tensors().front()); },
+              ::testing::ThrowsMessage<IoError>(HasSubstr("was removed meanwhile")));
+  const VerifyReport report = verify_checkpoint(folder());
+  EXPECT_TRUE(report.removed);
+  EXPECT_TRUE(report.problems.empty());
 }
 
 }  // namespace

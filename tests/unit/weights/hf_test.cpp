@@ -59,9 +59,8 @@ TEST(HfConfig, RopeOfBothGenerationsIsRead) {
   json.erase("rope_theta");
   json["rope_parameters"] = {{"rope_theta", 7000.0}, {"rope_type", "default"}};
   EXPECT_EQ(models::parse_hf_config(json.dump(), "").rope_theta, 7000.0);
-  json["rope_parameters"]["rope_type"] = "llama3";
-  EXPECT_THAT(problem(json),
-              AllOf(HasSubstr("rope_parameters.rope_type"), HasSubstr("\"llama3\"")));
+  json["rope_parameters"]["rope_type"] = "yarn";
+  EXPECT_THAT(problem(json), AllOf(HasSubstr("rope_parameters.rope_type"), HasSubstr("\"yarn\"")));
   json.erase("rope_parameters");
   json["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
   EXPECT_THAT(problem(json), HasSubstr("\"linear\" is not supported"));
@@ -160,6 +159,46 @@ TEST_F(Weights, EveryMissingExtraAndWrongTensorIsNamed) {
                              HasSubstr("'model.layers.0.self_attn.q_proj.weight' has shape [16, "
                                        "64], config.json says [32, 32]"),
                              testing::Not(HasSubstr("inv_freq"))));
+}
+
+/// A file in which all tensors have elements of one byte.
+std::string of_bytes(const std::map<std::string, Shape>& tensors, const std::string& dtype) {
+  nlohmann::json header;
+  std::int64_t end = 0;
+  for (const auto& [name, shape] : tensors) {
+    header[name] = {
+        {"dtype", dtype}, {"shape", shape.extents()}, {"data_offsets", {end, end + shape.numel()}}};
+    end += shape.numel();
+  }
+  const std::string text = header.dump();
+  std::string file(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) {
+    file[i] = static_cast<char>((text.size() >> (8 * i)) & 0xFFU);
+  }
+  return file + text + std::string(static_cast<std::size_t>(end), '\1');
+}
+
+TEST_F(Weights, QuantisedOnesAreRefusedByTypeNotAsDamage) {
+  load(kReference / "llama");
+  for (const char* type : {"F8_E4M3", "I8", "U8"}) {
+    folder_.write("model.safetensors", of_bytes(tensors_, type));
+    EXPECT_THAT(
+        message_of<ConfigError>(
+            [&] { const HfWeights weights(folder_.path(), models::llama_model(config_)); }),
+        AllOf(HasSubstr("model.safetensors: tensor 'lm_head.weight' is of type "),
+              HasSubstr("and 20 more"), HasSubstr("a quantised model"),
+              HasSubstr("Try: the model's bf16 version"), testing::Not(HasSubstr("again"))));
+  }
+}
+
+TEST_F(Weights, OfAnotherModelTheFirstFewDifferencesAreTold) {
+  load(kReference / "llama");
+  for (int i = 0; i < 30; ++i) {
+    tensors_["extra." + std::to_string(i)] = Shape{1};
+  }
+  const std::string text = check();
+  EXPECT_THAT(text, AllOf(HasSubstr("model.safetensors: tensor 'extra.0' is not part"),
+                          HasSubstr("; and 10 more. Try: ")));
 }
 
 TEST_F(Weights, ATiedHeadMayBeAbsentOrEqual) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <random>
 
 #include "sherd/base/error.hpp"
@@ -104,8 +105,8 @@ TEST_F(Safetensors, MalformedHeadersAreRefused) {
   const std::vector<std::tuple<std::string, std::size_t, std::string>> cases = {
       {"", 0, "does not begin with '{'"},
       {" {}", 0, "does not begin with '{'"},
-      {"{", 0, "the header is not JSON"},
-      {"{\"a\": nan}", 0, "the header is not JSON"},
+      {"{", 0, "the header: not readable as JSON"},
+      {"{\"a\": nan}", 0, "the header: not readable as JSON"},
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
        2, "tensor 'a': given twice"},
       {R"({"a":5})", 0, "not described by a JSON object"},
@@ -135,6 +136,49 @@ TEST_F(Safetensors, MalformedHeadersAreRefused) {
     EXPECT_THAT(header_problem(header, body), HasSubstr(wanted)) << header;
   }
   EXPECT_EQ(header_problem(R"({"__metadata__":{"x":"y"}}   )", 0), "");
+}
+
+std::string one_tensor(const std::string& dtype, int elements, int bytes) {
+  return R"({"a":{"dtype":")" + dtype + R"(","shape":[)" + std::to_string(elements) +
+         R"(],"data_offsets":[0,)" + std::to_string(bytes) + "]}}";
+}
+
+TEST_F(Safetensors, TypesThatThisProgramLacksAreListedAndRefusedOnlyWhenRead) {
+  const std::vector<std::tuple<std::string, int, int>> types = {
+      {"I8", 4, 4},      {"I16", 4, 8},     {"U32", 4, 16},    {"U64", 4, 32},
+      {"BOOL", 4, 4},    {"F8_E4M3", 4, 4}, {"F8_E5M2", 4, 4}, {"F8_E8M0", 4, 4},
+      {"F6_E2M3", 4, 3}, {"F4", 4, 2},      {"C64", 4, 32}};
+  for (const auto& [type, elements, bytes] : types) {
+    const std::string header = one_tensor(type, elements, bytes);
+    const auto file =
+        folder_.write("m.safetensors", file_of(header, static_cast<std::size_t>(bytes)));
+    const SafetensorsReader reader(file);
+    EXPECT_EQ(reader.entries().at("a").foreign_type, type);
+    EXPECT_EQ(reader.entries().at("a").shape, (Shape{elements}));
+    const std::string text = message_of<ConfigError>(
+        [&] { reader.read("a", 0, Tensor::empty({elements}, DType::f32)); });
+    EXPECT_THAT(text, AllOf(HasSubstr("m.safetensors: tensor 'a' has elements of type " + type),
+                            HasSubstr("Try: "), testing::Not(HasSubstr("again"))));
+    EXPECT_THAT(
+        header_problem(one_tensor(type, elements, bytes + 1), static_cast<std::size_t>(bytes + 1)),
+        HasSubstr("do not hold the " + std::to_string(bytes) + " bytes"));
+  }
+  EXPECT_EQ(header_problem(one_tensor("F64", 4, 32), 32), "");
+  EXPECT_THAT(header_problem(one_tensor("F4", 3, 1), 1), HasSubstr("no whole number of bytes"));
+  EXPECT_THAT(header_problem(one_tensor("F99", 1, 1), 1), testing::Not(HasSubstr("again")));
+}
+
+/// A reader that searched all tensors for each would take a minute.
+TEST_F(Safetensors, AHeaderOfAHundredThousandTensorsIsReadInLinearTime) {
+  std::string header = "{";
+  for (int i = 0; i < 100'000; ++i) {
+    header += (i == 0 ? "\"layers." : ",\"layers.") + std::to_string(i) +
+              R"(.weight":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
+  }
+  const auto file = folder_.write("m.safetensors", file_of(header + "}", 0));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(SafetensorsReader(file).entries().size(), 100'000U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST_F(Safetensors, EveryTruncationIsRefusedAndNoRandomDamageCrashes) {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "sherd/tensor/kernel/matmul.hpp"
 #include "sherd/tensor/kernel/path.hpp"
 
@@ -13,6 +17,13 @@ struct RopeTables {
 };
 [[nodiscard]] RopeTables make_rope_tables(std::int64_t positions, std::int64_t head_dim,
                                           double theta, DType dtype = DType::f32,
+                                          MemoryKind where = MemoryKind::host);
+/// theta^(-2i/head_dim) for each pair of a head's elements.
+[[nodiscard]] std::vector<double> rope_frequencies(std::int64_t head_dim, double theta);
+/// The same tables for frequencies of other origin, one for each pair.
+[[nodiscard]] RopeTables make_rope_tables(std::int64_t positions,
+                                          std::span<const double> frequencies,
+                                          DType dtype = DType::f32,
                                           MemoryKind where = MemoryKind::host);
 
 /// Rotates the two halves of each head (Hugging Face's rotate_half) and packs the heads:

@@ -1,0 +1,1 @@
+sherd_add_program_test(NAME e2e.agreement SCRIPT agreement.py NP 3)
