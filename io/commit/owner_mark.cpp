@@ -14,6 +14,7 @@
 #include "io/commit/folder.hpp"
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -49,7 +50,7 @@ std::string json_of(const OwnerMark& mark) {
 }
 
 OwnerMark owner_of(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json_or_null<Json>(text);
   if (!json.is_object()) {
     return {};
   }
@@ -109,7 +110,12 @@ bool write_new_mark(const std::filesystem::path& folder, const OwnerMark& mark) 
   }
   fs->close(fd);
   const std::string text = json_of(mark);
-  File(*fs, path, O_WRONLY).write_at(std::as_bytes(std::span(text)), 0);
+  try {
+    File(*fs, path, O_WRONLY).write_at(std::as_bytes(std::span(text)), 0);
+  } catch (const IoError&) {  // a full disk still has room for a name: one that says nothing
+    ::unlink(path.c_str());
+    throw;
+  }
   return true;
 }
 

@@ -21,9 +21,9 @@ class ModelFolders(ProgramTest):
         (folder / "config.json").write_text(json.dumps(config))
         return folder
 
-    def train(self, name):
+    def train(self, name, *arguments):
         return self.sherd("train", self.config(model=f"{{init_from: {name}}}"),
-                          f"fsdp_config.checkpoint_dir={name}-ckpt", env=QUICK)
+                          *(arguments or [f"fsdp_config.checkpoint_dir={name}-ckpt"]), env=QUICK)
 
     def refused(self, name, says):
         done = self.train(name)
@@ -47,6 +47,9 @@ class ModelFolders(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         exported = json.loads((self.folder / "out" / "config.json").read_text())
         self.assertEqual(exported["rope_scaling"], LLAMA3)
+        done = self.train("plain", "fsdp_config.checkpoint_dir=scaled-ckpt", "training.steps=3")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("model.rope_scaling is not set, and the checkpoint was saved with", done.stderr)
         done = self.sherd("plan", "--model", "scaled", np=0)
         self.assertEqual(done.returncode, 0, done.stderr)
 

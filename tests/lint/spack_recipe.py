@@ -11,7 +11,7 @@ OPTIONS = "cmake/SherdOptions.cmake"
 PAGE = "docs/spack.md"
 BUILT_IN = {"CMAKE_CXX_COMPILER", "CMAKE_CUDA_ARCHITECTURES"}
 # Not for packages: they are for work on sherd itself; instruction sets are Spack's own target=.
-FOR_DEVELOPERS = {"SHERD_NATIVE", "SHERD_QUICK_TEST_BUILD", "SHERD_SANITIZE",
+FOR_DEVELOPERS = {"SHERD_FUZZ", "SHERD_NATIVE", "SHERD_QUICK_TEST_BUILD", "SHERD_SANITIZE",
                   "SHERD_UNITY_BUILD", "SHERD_WERROR"}
 MIXINS = {"CudaPackage": {"cuda": False, "cuda_arch": "none"}}
 

@@ -228,6 +228,30 @@ TEST_F(TokenFiles, MegatronsIndexBesideAFileIsRefusedUnlessTheWidthIsSaid) {
   EXPECT_THAT(problem(config("t.bin")), HasSubstr("looks like 32-bit"));
 }
 
+/// Beginnings of all kinds, cut and changed: a file is read, or refused by name; nothing else.
+TEST_F(TokenFiles, NoBeginningOfAFileCrashesItsReader) {
+  const std::string header(1024, '\0');
+  const std::vector<std::string> heads = {std::string("\x93NUMPY\1\0\x76\0{'descr': '", 21),
+                                          "\x1f\x8b\x08",
+                                          "PK\x03\x04",
+                                          as_bytes({20240520, 1, 5}, {4}) + header,
+                                          as_bytes({20240801, 7, 5}, {4}) + header,
+                                          "\xe2\x82\xac text \xf0\x9f",
+                                          ""};
+  std::mt19937 random(2);
+  for (int i = 0; i < 1500; ++i) {
+    std::string bytes = heads[random() % heads.size()];
+    bytes.resize(bytes.size() + random() % 64, static_cast<char>(random() & 0xFFU));
+    if (!bytes.empty() && random() % 2 == 0) {
+      bytes[random() % bytes.size()] = static_cast<char>(random() & 0xFFU);
+      bytes.resize(random() % (bytes.size() + 1));
+    }
+    folder_.write("t.bin", bytes);
+    const std::string text = problem(config("t.bin", 2 << (random() % 3)), 256);
+    EXPECT_TRUE(text.empty() || text.find("t.bin: ") != std::string::npos) << text;
+  }
+}
+
 TEST(LooksLike, ALargeFileIsJudgedBySamplesFromAllOverIt) {
   auto ids = std::vector<std::uint64_t>(1 << 19, 0);  // its beginning says nothing
   const auto text = ids_of_a_text(1 << 19, 50257);

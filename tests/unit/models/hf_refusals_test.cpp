@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "sherd/base/error.hpp"
 #include "sherd/models/llama_hf.hpp"
@@ -120,6 +121,42 @@ TEST(HfRefusals, SizesThatNoMachineHoldsAreRefusedWithWhatTheyWouldTake) {
   json["intermediate_size"] = 1 << 24;
   json["num_hidden_layers"] = 10'000;
   EXPECT_THAT(problem(json), AllOf(HasSubstr("no machine holds"), HasSubstr("1.7e+19 parameters")));
+}
+
+/// Mutants of a file with every kind of value: one is read, or refused by name; nothing else.
+TEST(HfRefusals, NoDamageToAFileCrashesItsReader) {
+  auto json = small_config();
+  json["rope_scaling"] = {{"rope_type", "llama3"},
+                          {"factor", 8.0},
+                          {"low_freq_factor", 1.0},
+                          {"high_freq_factor", 4.0},
+                          {"original_max_position_embeddings", 8192}};
+  json["layer_types"] = {"full_attention", "full_attention"};
+  json["sliding_window"] = nullptr;
+  json["attention_multiplier"] = 1.0 / std::sqrt(8.0);
+  const std::string good = json.dump();
+  const std::string alphabet = "0123456789-+.eE{}[]\",:ntrufalse\\ \xff";
+  std::mt19937 random(1);
+  int read = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string bad = good;
+    for (std::size_t changes = 1 + random() % 3; changes > 0; --changes) {
+      const std::size_t at = random() % bad.size();
+      if (random() % 4 == 0) {
+        bad.erase(at, 1 + random() % 20);
+      } else {
+        bad[at] = alphabet[random() % alphabet.size()];
+      }
+    }
+    try {
+      const LlamaConfig config = parse_hf_config(bad, "config.json");
+      EXPECT_GT(config.parameter_count(), 0);
+      EXPECT_EQ(to_hf_config(parse_hf_config(to_hf_config(config), "")), to_hf_config(config));
+      ++read;
+    } catch (const ConfigError&) {  // naming what is wrong is right; anything else is not
+    }
+  }
+  EXPECT_GT(read, 100);
 }
 
 }  // namespace
