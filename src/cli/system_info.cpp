@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/build_info.hpp"
+#include "cli/checkpoint_commands.hpp"
+#include "cli/shared_memory.hpp"
 #include "sherd/comm/backends.hpp"
 #include "sherd/runtime/device.hpp"
 #include "sherd/tensor/kernel/matmul.hpp"
@@ -42,10 +44,27 @@ std::string products() {
                      kernel::matmul_implementation(DType::bf16));
 }
 
+std::string shared_memory() {
+  const SharedMemoryFolder folder = look_at_shared_memory();
+  if (!folder.known) {
+    return "";
+  }
+  std::string text = fmt::format("shared memory\n  /dev/shm {} of {} free\n",
+                                 human(static_cast<double>(folder.free)),
+                                 human(static_cast<double>(folder.total)));
+  if (folder.left_files > 0) {
+    text += fmt::format(
+        "           {} files, {}, of processes that have ended ({}). Try: removing them\n",
+        folder.left_files, human(static_cast<double>(folder.left_bytes)), folder.example);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string system_info(const runtime::Topology& topology) {
-  return versions(topology) + backends() + devices() + products() + launch_info(topology);
+  return versions(topology) + backends() + devices() + products() + shared_memory() +
+         launch_info(topology);
 }
 
 }  // namespace sherd::cli

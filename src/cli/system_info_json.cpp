@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/build_info.hpp"
+#include "cli/shared_memory.hpp"
 #include "cli/system_info.hpp"
 #include "sherd/comm/backends.hpp"
 #include "sherd/runtime/device.hpp"
@@ -54,6 +55,17 @@ Json devices_json() {
   const runtime::DeviceStatus cuda = runtime::cuda_status();
   return Json::array({{{"name", "cpu"}, {"available", true}, {"reason", ""}},
                       {{"name", "cuda"}, {"available", cuda.available}, {"reason", cuda.reason}}});
+}
+
+Json shared_memory_json() {
+  const SharedMemoryFolder folder = look_at_shared_memory();
+  if (!folder.known) {
+    return {};
+  }
+  return {{"total", folder.total},
+          {"free", folder.free},
+          {"left_files", folder.left_files},
+          {"left_bytes", folder.left_bytes}};
 }
 
 Json slurm_json(const runtime::SlurmJob& job) {
@@ -162,6 +174,7 @@ std::string system_info_json(const Topology& topology) {
                      {"launch", launch_json(topology)},
                      {"nodes", nodes_json(topology)},
                      {"ranks", ranks_json(topology)},
+                     {"shared_memory", shared_memory_json()},
                      {"findings", findings_json(topology)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -34,7 +34,7 @@ int run_train(runtime::Runtime& runtime, comm::Communicator& world, const Reques
   config::TrainConfig config;
   comm::all_or_config_error(
       world, [&] { config = config::load_config(request.config, request.overrides, launch); });
-  train::require_same_input(world, config);
+  train::require_same_input(world, runtime.rank(), config);
   runtime::refuse_errors(topology, config.fsdp_config.device == "cuda");
   if (request.dry_run) {
     for (const std::string& notice : config.notices) {

@@ -18,7 +18,7 @@ BackendStatus shm_status() {
   } catch (const CommError& error) {
     return {"shm", false, error.what()};
   }
-  return {"shm", true, "ranks of one node, MPI-3 shared windows"};
+  return {"shm", true, "ranks of one node, memory without a name"};
 }
 
 }  // namespace

@@ -111,6 +111,12 @@ mesh::DeviceMesh mesh_of(MPI_Comm comm) {
   return even ? mesh::DeviceMesh(topology.node_of_rank) : mesh::DeviceMesh(topology.size, 1);
 }
 
+bool any_rank(bool mine, MPI_Comm comm) {
+  int any = mine ? 1 : 0;
+  mpi::allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm);
+  return any != 0;
+}
+
 MeshComms split(MPI_Comm all, mesh::DeviceMesh mesh, Choice choice, Progress progress) {
   validate(choice != Choice::shm || mesh.nodes() == 1,
            fmt::format("backend shm needs all ranks on one node (they are on {}). Try: auto",
@@ -123,7 +129,12 @@ MeshComms split(MPI_Comm all, mesh::DeviceMesh mesh, Choice choice, Progress pro
 
   MeshComms comms{std::move(mesh), nullptr, nullptr, nullptr};
   const auto thread = make_progress(progress, comms.mesh);
-  comms.local = on_one_node(choice, std::move(local));
+  comms.local = on_one_node(choice, mpi::comm_dup(local.get()));
+  if (choice == Choice::automatic && any_rank(comms.local->backend() == "mpi", all)) {
+    // Without room on one node no node shares memory, for any communicator: all work alike.
+    choice = Choice::mpi;
+    comms.local = on_one_node(choice, std::move(local));
+  }
   if (comms.mesh.nodes() == 1) {
     comms.world = on_one_node(choice, std::move(world));
     comms.cross = make_self();

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "config/codecs.hpp"
+#include "config/stored_model.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/config/training_device.hpp"
 #include "sherd/runtime/device.hpp"
@@ -300,6 +301,32 @@ void check_config(const CheckContext& context) {
   notice_ineffective(context);
 }
 
+namespace {
+
+/// A resume needs nothing but its checkpoint: the folder it began with may be gone.
+void read_folders_model(const CheckContext& context) {
+  ModelConfig& model = context.config.model;
+  const std::filesystem::path file = model.init_from / "config.json";
+  try {
+    model.spec = models::read_model(file);
+  } catch (const ConfigError& error) {
+    std::error_code ignored;
+    const bool gone =
+        std::filesystem::status(file, ignored).type() == std::filesystem::file_type::not_found;
+    const auto stored =
+        gone ? stored_model(context.config.fsdp_config.checkpoint_dir) : std::nullopt;
+    if (!stored) {
+      context.problem("model.init_from", error.what(), "", "");
+      return;
+    }
+    model.spec = stored->spec;
+    context.notice("model.init_from", fmt::format("{} is not there; the sizes are those of {}",
+                                                  file.string(), stored->checkpoint.string()));
+  }
+}
+
+}  // namespace
+
 void resolve_model(const CheckContext& context, bool any_field) {
   ModelConfig& model = context.config.model;
   if (!model.init_from.empty() && (!model.preset.empty() || any_field)) {
@@ -310,11 +337,7 @@ void resolve_model(const CheckContext& context, bool any_field) {
     return;
   }
   if (!model.init_from.empty()) {
-    try {
-      model.spec = models::read_model(model.init_from / "config.json");
-    } catch (const ConfigError& error) {
-      context.problem("model.init_from", error.what(), "", "");
-    }
+    read_folders_model(context);
   } else if (!model.preset.empty()) {
     if (auto preset = models::find_preset(model.preset)) {
       model.spec = std::move(*preset);

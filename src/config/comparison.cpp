@@ -18,6 +18,9 @@ std::string text_of(const Json& value) {
   return value.is_null() ? "not set" : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Whatever the order of an object's keys.
+bool same(const Json& a, const Json& b) { return nlohmann::json(a) == nlohmann::json(b); }
+
 /// Calls `visit(path, value)` for every key of a rendered configuration.
 template <class Visit>
 void for_each_key(const Json& config, Visit visit) {
@@ -70,7 +73,7 @@ class StoredComparison {
       before = key.get(before_);
       now = key.get(config_);
     }
-    if (before == now) {
+    if (same(before, now)) {
       return;
     }
     if (key.on_resume == OnResume::refused) {
@@ -87,7 +90,7 @@ class StoredComparison {
     const Json& before = stored_.at("model");
     for (const auto& [name, now] : now_.at("model").items()) {
       const std::string path = "model." + name;
-      if (!known_.contains(path) && before.contains(name) && before.at(name) != now) {
+      if (!known_.contains(path) && before.contains(name) && !same(before.at(name), now)) {
         refuse(path, before.at(name), now);
       }
     }

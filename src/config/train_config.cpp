@@ -14,6 +14,13 @@
 namespace sherd::config {
 namespace {
 
+/// Keys that are read first. The directory is one of them: its checkpoint knows the sizes when
+/// init_from is gone.
+bool says_which_model(const ConfigKey& key) {
+  return key.path == "model.init_from" || key.path == "model.preset" ||
+         key.path == "fsdp_config.checkpoint_dir";
+}
+
 /// One configuration on its way from text to TrainConfig.
 class Loader {
  public:
@@ -31,12 +38,11 @@ class Loader {
   TrainConfig load() {
     choose_family();
     recognise();
-    apply([](const ConfigKey& key) { return key.name() == "init_from" || key.name() == "preset"; });
+    apply(says_which_model);
     resolve_model(context(), any_model_field_);
     const bool same = &config_.model.spec.family() == family_;  // else a problem is noted already
-    apply([same](const ConfigKey& key) {
-      return key.name() != "init_from" && key.name() != "preset" && (same || !is_size(key));
-    });
+    apply(
+        [same](const ConfigKey& key) { return !says_which_model(key) && (same || !is_size(key)); });
     require();
     check_config(context());
     problems_.throw_if_any();

@@ -83,9 +83,14 @@ bool TrainingRun::resume() {
                          config_.fsdp_config.checkpoint_dir.string()));
     return false;
   }
+  for (const char* text : {"trainer", "data"}) {
+    validate(!state_.common[text].empty(),
+             fmt::format("{} holds no text '{}' (it is no checkpoint of sherd train). Try: another "
+                         "folder",
+                         report->path.string(), text));
+  }
   const Progress saved = parse_progress(state_.common.at("trainer"));
-  const std::vector<std::string> changes =
-      notes_unless_refused(state_.common.at("config"), config_);
+  const std::vector<std::string> changes = notes_unless_refused(state_.common["config"], config_);
   check_continues(saved, progress());
   data_->check_manifest(state_.common.at("data"));
   step_ = saved.step;

@@ -39,7 +39,7 @@ std::vector<comm::Fact> environment_facts() {
   return facts;
 }
 
-void require_same_input(comm::Communicator& world, const config::TrainConfig& config) {
+void require_same_input(comm::Communicator& world, int rank, const config::TrainConfig& config) {
   std::vector<comm::Fact> facts{{"the version of sherd", SHERD_VERSION}};
   for (comm::Fact& fact : environment_facts()) {
     facts.push_back(std::move(fact));
@@ -47,7 +47,7 @@ void require_same_input(comm::Communicator& world, const config::TrainConfig& co
   for (comm::Fact& fact : config::common_facts(config)) {
     facts.push_back(std::move(fact));
   }
-  comm::require_same_facts(world, world.rank(), facts,
+  comm::require_same_facts(world, rank, facts,
                            {"they would train different models, or wait for each other for ever",
                             "the same program, configuration, arguments and environment on all "
                             "ranks; a copy on some node may be stale"});

@@ -14,7 +14,7 @@
 #include "sherd/config/options.hpp"
 #include "sherd/config/training_device.hpp"
 #include "sherd/io/inspect.hpp"
-#include "sherd/weights/hf_weights.hpp"
+#include "sherd/train/same_input.hpp"
 #include "train/data_facts.hpp"
 #include "train/line_file.hpp"
 #include "train/run.hpp"
@@ -35,6 +35,7 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const config::TrainConfig& c
       config_(config),
       comms_(comm::make_mesh_comms(config.fsdp_config.comm_backend,
                                    config.fsdp_config.comm_progress)) {
+  require_same_input(world(), runtime_.rank(), config_);
   comm::all_or_config_error(ranks(), [&] {
     device_ = config::open_training_device(config_.fsdp_config, runtime_.topology());
   });
@@ -42,10 +43,10 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const config::TrainConfig& c
   open_data();
   comm::all_or_config_error(ranks(), [&] { refuse_to_overwrite(); });
   look_for_stored_run();
-  write_config();
   if (!may_resume_) {
     open_weights();  // before anything is made, as they may be the wrong ones
   }
+  write_config();
   make_sharded_model();
   optimizer_ = config::make_optimizer(config_.optimizer, model_->parameters());
   if (config_.fsdp_config.fp16) {
@@ -125,14 +126,6 @@ void TrainingRun::open_data() {
       {"ranks would take parts of different batches", "the same files on all nodes"});
 }
 
-void TrainingRun::open_weights() {
-  if (config_.model.init_from.empty() || weights_) {
-    return;
-  }
-  comm::all_or_config_error(ranks(),
-                            [&] { weights_.emplace(config_.model.init_from, config_.model.spec); });
-}
-
 void TrainingRun::make_sharded_model() {
   fsdp::FullyShardOptions options = config::fsdp_options(config_);
   if (!config_.model.init_from.empty()) {
@@ -140,28 +133,6 @@ void TrainingRun::make_sharded_model() {
     options.load = [](const std::string&, std::int64_t, const Tensor& out) { out.fill_zero(); };
   }
   model_.emplace(fsdp::fully_shard(config::make_model(config_), comms_, std::move(options)));
-}
-
-/// The first weights of a run that resumes from nothing.
-void TrainingRun::fill_from_weights() {
-  if (config_.model.init_from.empty()) {
-    return;
-  }
-  open_weights();
-  comm::all_or_config_error(ranks(), [&] {
-    for (const auto& [key, tensor] : model_->state_dict().tensors) {
-      const Tensor& place = tensor.local;
-      const Tensor out = place.is_on_device() ? Tensor::zeros(place.shape(), place.dtype()) : place;
-      if (tensor.spec.numel > 0) {
-        weights_->fill(tensor.spec.name, tensor.spec.offset, out);
-      }
-      if (place.is_on_device()) {
-        copy(out, place);
-      }
-    }
-  });
-  weights_.reset();
-  model_->parameters_changed();
 }
 
 /// A run from step 0 beside the checkpoints of another would mix the two: the next resume takes the

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import HANG_SECONDS, MPIEXEC, PROGRAM, REFERENCE, ProgramTest
+from program import HANG_SECONDS, MPIEXEC, PROGRAM, REFERENCE, ProgramTest, read_safetensors, write_safetensors
 
 
 class Agreement(ProgramTest):
@@ -99,6 +99,16 @@ class Agreement(ProgramTest):
         stale.write_text(stale.read_text().replace("1e-05", "1e-02"), encoding="utf-8")
         self.refused(self.launch(*commands), "model.rms_norm_eps is 1e-05 on rank 0 (",
                      "and 0.01 on rank 1 (")
+
+    def test_stale_weights(self):
+        shutil.copytree(REFERENCE / "llama", self.folder / "model", copy_function=shutil.copyfile)
+        self.config(model="{init_from: model}")
+        commands, stale = self.in_two_folders("model/model.safetensors")
+        tensors = read_safetensors(stale)
+        tensors["model.norm.weight"][2] = bytes(len(tensors["model.norm.weight"][2]))
+        write_safetensors(stale, tensors)
+        self.refused(self.launch(*commands), "the beginning of tensor norm.weight of model.init_from is ",
+                     "(the model would be a mixture)")
 
 
 if __name__ == "__main__":

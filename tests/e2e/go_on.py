@@ -102,6 +102,19 @@ class GoOn(ProgramTest):
         output = self.train("fsdp_config.checkpoint_dir=new", expect=2)
         self.assertIn("model: holds neither model.safetensors nor", output)
 
+    def test_the_folder_it_began_with_may_be_gone(self):
+        shutil.rmtree(self.model_folder().rename(self.folder / "elsewhere"))
+        output = self.train(expect=2)
+        self.assertIn("model.init_from: model/config.json: ", output)
+        self.model_folder()
+        self.train()
+        shutil.rmtree(self.folder / "model")
+        output = self.train("training.steps=3", np=2)
+        self.assertIn("model.init_from: model/config.json is not there; the sizes are those of "
+                      "checkpoints/step-00000002", output)
+        self.assertIn("done: 3 steps", output)
+        self.assertEqual(self.stored("model.num_attention_heads", 3), 4)
+
     def test_another_runs_checkpoint(self):
         self.config()
         self.train("training.steps=3", "fsdp_config.checkpoint_interval=1", "fsdp_config.checkpoint_dir=other")

@@ -39,7 +39,7 @@ class Info(ProgramTest):
 class Json(Info):
     def check(self, found, np):
         self.assertEqual(sorted(found), ["backends", "devices", "findings", "format", "launch",
-                                         "matrix_products", "nodes", "ranks", "versions"])
+                                         "matrix_products", "nodes", "ranks", "shared_memory", "versions"])
         self.assertEqual((found["launch"]["ranks"], found["launch"]["nodes"]), (np, 1))
         self.assertEqual(found["launch"]["ranks_per_node"], [np])
         self.assertIsNone(found["launch"]["slurm"])

@@ -5,9 +5,9 @@
 
 namespace sherd::comm {
 
-/// Memory that several ranks of one node map at once. Owns the mapping; destruction is collective
-/// on the `shm` backend (all ranks destroy in the same order). Writing is ordered against other
-/// ranks' reading by an EpochBoard or a barrier, never by the memory itself.
+/// Memory that several ranks of one node map at once. Owns the mapping; destruction is local.
+/// Writing is ordered against other ranks' reading by an EpochBoard or a barrier, never by the
+/// memory itself.
 class SharedRegion {
  public:
   virtual ~SharedRegion() = default;

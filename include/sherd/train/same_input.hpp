@@ -9,10 +9,10 @@
 
 namespace sherd::train {
 
-/// Collective, blocking; `world` is numbered as the launch is. Throws ConfigError on all ranks,
+/// Collective, blocking; `rank` is this rank's number in messages. Throws ConfigError on all ranks,
 /// with one line that has key, values and ranks, where they have different configurations, versions
 /// of this program or environment variables that change a run.
-void require_same_input(comm::Communicator& world, const config::TrainConfig& config);
+void require_same_input(comm::Communicator& world, int rank, const config::TrainConfig& config);
 
 /// The variables that all ranks must have alike, those that are set: all that sherd reads but the
 /// ones that may be said to one rank or node alone. Local.

@@ -89,27 +89,6 @@ int tag_limit(MPI_Comm comm) {
   return found != 0 ? *limit : 32767;
 }
 
-WindowHandle win_allocate_shared(std::size_t bytes, MPI_Comm comm, void*& base) {
-  MPI_Win raw = MPI_WIN_NULL;
-  check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, comm, &base, &raw),
-        "MPI_Win_allocate_shared");
-  WindowHandle window(raw);
-  check(MPI_Win_set_errhandler(raw, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-  return window;
-}
-
-void* win_shared_query(MPI_Win window, int rank) {
-  MPI_Aint bytes = 0;
-  int unit = 0;
-  void* base = nullptr;
-  check(MPI_Win_shared_query(window, rank, &bytes, &unit, &base), "MPI_Win_shared_query");
-  return base;
-}
-
-void win_lock_all(MPI_Win window) {
-  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), "MPI_Win_lock_all");
-}
-
 MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(data, count, type, to, tag, comm, &request), "MPI_Isend");

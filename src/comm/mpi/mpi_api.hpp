@@ -30,12 +30,6 @@ void check(int code, const char* call, SourceLocation at = SourceLocation::curre
 /// The largest tag that may be used.
 [[nodiscard]] int tag_limit(MPI_Comm comm);
 
-/// A shared window of `bytes` bytes on this rank; `base` receives where it starts here.
-[[nodiscard]] WindowHandle win_allocate_shared(std::size_t bytes, MPI_Comm comm, void*& base);
-/// Where the part of `rank` starts in this process.
-[[nodiscard]] void* win_shared_query(MPI_Win window, int rank);
-void win_lock_all(MPI_Win window);
-
 [[nodiscard]] MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int tag,
                                 MPI_Comm comm);
 [[nodiscard]] MPI_Request irecv(void* data, int count, MPI_Datatype type, int from, int tag,
@@ -54,8 +48,6 @@ void barrier(MPI_Comm comm);
 /// The twins for destructors: nothing is thrown, a failure is only logged.
 namespace nothrow {
 void comm_free(MPI_Comm comm) noexcept;
-void win_free(MPI_Win window) noexcept;
-void win_unlock_all(MPI_Win window) noexcept;
 /// Whether MPI is between its start and its end.
 [[nodiscard]] bool running() noexcept;
 }  // namespace nothrow

@@ -15,11 +15,4 @@ struct CommTraits {
 };
 using CommHandle = UniqueHandle<CommTraits>;
 
-struct WindowTraits {
-  using Raw = MPI_Win;
-  static Raw null() { return MPI_WIN_NULL; }
-  static void close(Raw raw) noexcept;
-};
-using WindowHandle = UniqueHandle<WindowTraits>;
-
 }  // namespace sherd::comm::mpi

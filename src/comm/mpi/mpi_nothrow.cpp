@@ -25,12 +25,6 @@ namespace nothrow {
 
 void comm_free(MPI_Comm comm) noexcept { report(MPI_Comm_free(&comm), "MPI_Comm_free"); }
 
-void win_free(MPI_Win window) noexcept { report(MPI_Win_free(&window), "MPI_Win_free"); }
-
-void win_unlock_all(MPI_Win window) noexcept {
-  report(MPI_Win_unlock_all(window), "MPI_Win_unlock_all");
-}
-
 bool running() noexcept {
   int started = 0;
   int ended = 0;
@@ -44,13 +38,6 @@ bool running() noexcept {
 void CommTraits::close(Raw raw) noexcept {
   if (may_close()) {
     nothrow::comm_free(raw);
-  }
-}
-
-void WindowTraits::close(Raw raw) noexcept {
-  if (may_close()) {
-    nothrow::win_unlock_all(raw);
-    nothrow::win_free(raw);
   }
 }
 

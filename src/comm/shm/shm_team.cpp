@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "comm/mpi/mpi_api.hpp"
+#include "comm/shm/node_memory.hpp"
 #include "comm/shm/shared_space.hpp"
 #include "sherd/base/error.hpp"
 
@@ -16,54 +17,110 @@ namespace {
 
 constexpr std::size_t kMapPage = 4096;
 
-class WindowRegion final : public SharedRegion {
+class MappedRegion final : public SharedRegion {
  public:
-  WindowRegion(mpi::WindowHandle window, std::span<std::byte> bytes)
-      : window_(std::move(window)), bytes_(bytes) {}
+  MappedRegion(const NodeFile& file, std::size_t mapped, std::size_t bytes)
+      : mapping_(file, mapped), bytes_(mapping_.bytes().first(bytes)) {}
   [[nodiscard]] std::span<std::byte> bytes() const noexcept override { return bytes_; }
+  [[nodiscard]] std::span<std::byte> mapped() const noexcept { return mapping_.bytes(); }
 
  private:
-  mpi::WindowHandle window_;
+  NodeMapping mapping_;
   std::span<std::byte> bytes_;
 };
 
-/// Rank 0 looks for room and all ranks throw what it found.
-void require_space_on_all(std::size_t bytes, MPI_Comm comm) {
+/// Runs `work` on this rank; all ranks throw what the lowest that failed threw. Collective.
+template <class Work>
+void on_all(MPI_Comm comm, const Work& work) {
   std::string problem;
-  if (mpi::comm_rank(comm) == 0) {
-    try {
-      require_shared_space(bytes);
-    } catch (const CommError& error) {
-      problem = error.what();
-    }
+  try {
+    work();
+  } catch (const CommError& error) {
+    problem = error.what();
+  }
+  const int size = mpi::comm_size(comm);
+  int who = problem.empty() ? size : mpi::comm_rank(comm);
+  mpi::allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, comm);
+  if (who == size) {
+    return;
   }
   auto length = static_cast<int>(problem.size());
-  mpi::bcast(&length, 1, MPI_INT, 0, comm);
-  if (length != 0) {
-    problem.resize(static_cast<std::size_t>(length));
-    mpi::bcast(problem.data(), length, MPI_CHAR, 0, comm);
-    throw CommError(problem);
-  }
+  mpi::bcast(&length, 1, MPI_INT, who, comm);
+  problem.resize(static_cast<std::size_t>(length));
+  mpi::bcast(problem.data(), length, MPI_CHAR, who, comm);
+  throw CommError(problem);
 }
 
-/// Each rank clears its part: that takes the memory now, so that the next check sees what is left,
-/// and lays pages near the ranks that own them.
-void clear_part(std::span<std::byte> bytes, int rank, int size) {
-  const std::size_t part =
-      (bytes.size() / static_cast<std::size_t>(size) / kMapPage + 1) * kMapPage;
-  const std::size_t begin = std::min(bytes.size(), part * static_cast<std::size_t>(rank));
-  const std::size_t end = std::min(bytes.size(), begin + part);
-  if (begin < end) {
-    std::memset(bytes.data() + begin, 0, end - begin);
-  }
+bool on_every_rank(bool mine, MPI_Comm comm) {
+  int all = mine ? 1 : 0;
+  mpi::allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+  return all != 0;
 }
 
-/// Bytes from `base` to the next page, the same on all ranks (windows are mapped page by page).
-std::size_t bytes_to_page(const void* base, MPI_Comm comm) {
-  const auto address = reinterpret_cast<std::uintptr_t>(base);
-  auto offset = static_cast<std::uint64_t>((kMapPage - address % kMapPage) % kMapPage);
-  mpi::bcast(&offset, 1, MPI_UINT64_T, 0, comm);
-  return offset;
+/// Opened by all ranks, or null on all. Collective.
+NodeFile nameless_file(std::size_t bytes, int rank, MPI_Comm comm) {
+  NodeFile file;
+  NodeFileOffer offer;
+  on_all(comm, [&] {
+    if (rank == 0) {
+      require_shared_space(bytes);
+      file = make_node_file(bytes);
+      offer = offer_of(file);
+    }
+  });
+  std::int64_t numbers[4] = {offer.pid, offer.fd, offer.device, offer.inode};
+  mpi::bcast(numbers, 4, MPI_INT64_T, 0, comm);
+  if (rank != 0) {
+    file = open_offered({numbers[0], numbers[1], numbers[2], numbers[3]});
+  }
+  return on_every_rank(static_cast<bool>(file), comm) ? std::move(file) : NodeFile();
+}
+
+/// The same by a name, which is gone before the file has any contents: a kill in between leaves an
+/// empty file. Collective.
+NodeFile briefly_named_file(std::size_t bytes, int rank, MPI_Comm comm) {
+  NodeFile file;
+  std::string name = rank == 0 ? new_name() : std::string();
+  name.resize(64);
+  mpi::bcast(name.data(), 64, MPI_CHAR, 0, comm);
+  name.resize(name.find('\0'));
+  on_all(comm, [&] {
+    if (rank == 0) {
+      require_shared_space(bytes, SharedPlace::dev_shm);
+      file = make_named_file(name);
+    }
+  });
+  try {
+    on_all(comm, [&] {
+      if (rank != 0) {
+        file = open_named_file(name);
+      }
+    });
+  } catch (const CommError&) {
+    if (rank == 0) {
+      remove_name(name);
+    }
+    throw;
+  }
+  on_all(comm, [&] {
+    if (rank == 0) {
+      remove_name(name);
+      set_node_file_size(file, bytes);
+    }
+  });
+  return file;
+}
+
+struct Part {
+  std::size_t first = 0;
+  std::size_t bytes = 0;
+};
+
+/// Of whole pages.
+Part part_of(std::size_t bytes, int rank, int size) {
+  const std::size_t part = (bytes / static_cast<std::size_t>(size) / kMapPage + 1) * kMapPage;
+  const std::size_t first = std::min(bytes, part * static_cast<std::size_t>(rank));
+  return {first, std::min(bytes, first + part) - first};
 }
 
 }  // namespace
@@ -77,16 +134,21 @@ ShmTeam::ShmTeam(mpi::CommHandle comm)
 mpi::CommHandle ShmTeam::duplicate_handle() { return mpi::comm_dup(comm_.get()); }
 
 std::unique_ptr<SharedRegion> ShmTeam::allocate(std::size_t bytes) {
-  const std::size_t needed = bytes + kMapPage;
-  require_space_on_all(needed, comm_.get());
-  void* mine = nullptr;
-  mpi::WindowHandle window = mpi::win_allocate_shared(rank_ == 0 ? needed : 0, comm_.get(), mine);
-  mpi::win_lock_all(window.get());
-  auto* base = static_cast<std::byte*>(mpi::win_shared_query(window.get(), 0));
-  const std::span<std::byte> memory(base + bytes_to_page(base, comm_.get()), bytes);
-  clear_part(memory, rank_, size_);
-  mpi::barrier(comm_.get());
-  return std::make_unique<WindowRegion>(std::move(window), memory);
+  const std::size_t mapped = (bytes / kMapPage + 1) * kMapPage;
+  NodeFile file = nameless_file(mapped, rank_, comm_.get());
+  if (!file) {
+    file = briefly_named_file(mapped, rank_, comm_.get());
+  }
+  std::unique_ptr<MappedRegion> region;
+  on_all(comm_.get(), [&] {
+    // Each rank takes and clears its part: the next check sees what is left, and pages lie near the
+    // ranks that own them.
+    const Part part = part_of(mapped, rank_, size_);
+    reserve_part(file, part.first, part.bytes);
+    region = std::make_unique<MappedRegion>(file, mapped, bytes);
+    std::memset(region->mapped().data() + part.first, 0, part.bytes);
+  });
+  return region;
 }
 
 std::shared_ptr<SharedTeam> ShmTeam::duplicate() {

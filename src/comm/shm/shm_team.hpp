@@ -8,7 +8,8 @@
 
 namespace sherd::comm {
 
-/// Processes of one node that share memory through MPI-3 windows.
+/// Processes of one node that map the same memory. It has no name that a killed run could leave
+/// behind, as MPI's windows have (node_memory.hpp).
 class ShmTeam final : public SharedTeam, public mpi::MpiBased {
  public:
   /// Takes over a communicator whose ranks all share memory. Collective.

@@ -18,7 +18,16 @@ TEST(NoRoom, ShmSaysHowMuchItNeedsOnAllRanks) {
   }
 }
 
-TEST(NoRoom, AutoTakesMpi) { EXPECT_EQ(comm::make_mesh_comms("auto").world->backend(), "mpi"); }
+TEST(NoRoom, AutoTakesMpiForAllCommunicatorsAndSaysSoOnce) {
+  testing::internal::CaptureStderr();
+  const comm::MeshComms comms = comm::make_mesh_comms("auto");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(comms.world->backend(), "mpi");
+  EXPECT_EQ(comms.local->backend(), "mpi");
+  const auto first = said.find("using backend mpi");
+  EXPECT_EQ(first == std::string::npos, comms.world->rank() != 0) << said;
+  EXPECT_EQ(said.find("using backend mpi", first + 1), std::string::npos) << said;
+}
 
 }  // namespace
 }  // namespace sherd

@@ -22,7 +22,7 @@ struct Footprint {
   std::int64_t resident_kib = 0;
   std::ptrdiff_t descriptors = 0;
   std::ptrdiff_t threads = 0;
-  std::ptrdiff_t shared_memory = 0;  ///< mappings of /dev/shm in this process
+  std::ptrdiff_t shared_memory = 0;  ///< mappings that the ranks share
 };
 
 Footprint measure() {
@@ -35,7 +35,7 @@ Footprint measure() {
   now.threads = entries("/proc/self/task");
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    now.shared_memory += line.find("/dev/shm/") != std::string::npos ? 1 : 0;
+    now.shared_memory += line.find("/memfd:sherd-shared") != std::string::npos ? 1 : 0;
   }
   return now;
 }
