@@ -18,6 +18,8 @@ namespace {
 
 namespace fs_std = std::filesystem;
 
+constexpr std::chrono::milliseconds kMomentToWrite{500};
+
 std::string refusal(const fs_std::path& folder, const OwnerMark& mark) {
   return fmt::format(
       "'{}' is being written by {} (two runs in one folder would destroy each other's files). Try: "
@@ -39,6 +41,15 @@ void watch(const fs_std::path& folder, const MarkSeen& first, std::chrono::milli
   if (changed && now) {
     throw ConfigError(refusal(folder, now->mark.uuid.empty() ? first.mark : now->mark));
   }
+}
+
+/// A mark is written a moment after it is made: one that stays empty was left by a program that
+/// died in between.
+bool says_who_soon(const fs_std::path& folder) {
+  return poll_until(kMomentToWrite, [&] {
+    const auto now = look_at_mark(folder);
+    return !now || !now->mark.uuid.empty();
+  });
 }
 
 struct Registry {
@@ -102,8 +113,11 @@ void Lease::acquire(Timing timing) {
     if (!seen) {
       continue;
     }
-    if (!has_surely_ended(seen->mark)) {
-      if (!seen->mark.uuid.empty() && shares_process_numbers(seen->mark.process)) {
+    if (seen->mark.uuid.empty() && says_who_soon(folder_)) {
+      continue;
+    }
+    if (!seen->mark.uuid.empty() && !has_surely_ended(seen->mark)) {
+      if (shares_process_numbers(seen->mark.process)) {
         throw ConfigError(refusal(folder_, seen->mark));
       }
       watch(folder_, *seen, timing.patience);

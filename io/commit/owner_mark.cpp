@@ -111,7 +111,9 @@ bool write_new_mark(const std::filesystem::path& folder, const OwnerMark& mark) 
   fs->close(fd);
   const std::string text = json_of(mark);
   try {
-    File(*fs, path, O_WRONLY).write_at(std::as_bytes(std::span(text)), 0);
+    const File file(*fs, path, O_WRONLY);
+    file.write_at(std::as_bytes(std::span(text)), 0);
+    file.sync();              // after a power loss an empty mark would have to be watched
   } catch (const IoError&) {  // a full disk still has room for a name: one that says nothing
     ::unlink(path.c_str());
     throw;
