@@ -17,7 +17,7 @@ namespace {
 constexpr int kEagerRounds = 200;
 /// Socket buffers hold more than a fast link carries in this time.
 constexpr std::chrono::microseconds kNapWhenAwaited{50};
-constexpr std::chrono::microseconds kNap{200};
+constexpr std::chrono::microseconds kProgressNap{200};
 /// The waiter leaves the core to the thread soon: with one core per rank they share it.
 constexpr int kSpins = 100;
 
@@ -160,7 +160,7 @@ void ProgressThread::rest() {
     return;
   }
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, awaited ? kNapWhenAwaited : kNap,
+  changed_.wait_for(lock, awaited ? kNapWhenAwaited : kProgressNap,
                     [this] { return stopping_ || woken_ || !submitted_.empty(); });
   woken_ = false;
 }

@@ -17,7 +17,7 @@ namespace sherd::comm {
 namespace {
 
 /// A sleeper looks up this often whether another rank has failed.
-constexpr std::chrono::milliseconds kNap{100};
+constexpr std::chrono::milliseconds kEpochNap{100};
 /// And this often after work in the background.
 constexpr std::chrono::milliseconds kShortNap{1};
 constexpr int kSpinsWithOwnCore = 20000;  // under a millisecond; waking an idle core costs more
@@ -104,7 +104,7 @@ Waited wait_for(const EpochCell& cell, std::uint64_t epoch, const Patience& pati
       return Waited::timed_out;
     }
     const bool busy = progress_while_waiting();
-    sleep_until_changed(cell, epoch, std::min(left, busy ? kShortNap : kNap));
+    sleep_until_changed(cell, epoch, std::min(left, busy ? kShortNap : kEpochNap));
   }
   return Waited::reached;
 }
