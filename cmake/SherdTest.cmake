@@ -15,7 +15,7 @@ set(SHERD_TEST_COSTS
     cluster.slurm_preemption 76 cluster.slurm_faults 54 cluster.slurm_launch 22 cluster.slurm_link 15
     e2e.parity.np6 71 e2e.parity.np4 29 e2e.parity.np8 23 e2e.parity.np2 20 e2e.parity.np3 17 e2e.parity.np1 17
     e2e.bitwise.np2 67 e2e.bitwise.np3 34 e2e.bitwise.np1 34 e2e.resume 32 e2e.info 25 e2e.divergence 23
-    e2e.dealt_out 17 e2e.command_line 16 e2e.bad_input.np1 15 e2e.system_faults 14 e2e.stop 13
+    e2e.path_table 20 e2e.dealt_out 17 e2e.command_line 16 e2e.bad_input.np1 15 e2e.system_faults 14 e2e.stop 13
     fsdp.sharded_equals_unsharded 38 fsdp.lifecycle 36 fsdp.hazards 31 faults.power_loss 27 io.checkpoint 16)
 
 add_library(sherd_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/support/unit_main.cpp)

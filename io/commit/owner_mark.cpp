@@ -14,6 +14,7 @@
 #include "io/commit/folder.hpp"
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/base/json.hpp"
 
 namespace sherd::io {
 namespace {
@@ -49,7 +50,7 @@ std::string json_of(const OwnerMark& mark) {
 }
 
 OwnerMark owner_of(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json_or_null<Json>(text);
   if (!json.is_object()) {
     return {};
   }

@@ -12,9 +12,16 @@
 namespace sherd::io {
 
 int FileSystem::open(const std::filesystem::path& path, int flags) {
-  // A link that another user has planted under a name about to be made is not written through.
-  const int no_links = (flags & O_CREAT) != 0 ? O_NOFOLLOW : 0;
-  return ::open(path.c_str(), flags | no_links | O_CLOEXEC, 0666);
+  if ((flags & O_CREAT) == 0) {
+    return ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  }
+  // Under a name about to be made a link that another user has planted is not written through, and
+  // a pipe not waited for. What is open stays blocking: io_uring would answer EAGAIN.
+  const int fd = ::open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (fd >= 0) {
+    (void)::fcntl(fd, F_SETFL, flags);
+  }
+  return fd;
 }
 
 int FileSystem::close(int fd) noexcept { return ::close(fd); }

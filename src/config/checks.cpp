@@ -345,7 +345,7 @@ void resolve_model(const CheckContext& context, bool any_field) {
       context.problem("model.preset", not_one_of(model.preset, models::preset_names()), "",
                       "preset: tiny");
     }
-  } else if (!any_field) {
+  } else if (!any_field && !context.problems.concern("model")) {
     context.problem("model", "nothing says which model to train",
                     "it is the one thing without a "
                     "default",

@@ -49,7 +49,9 @@ Json value_at(const Json& config, const std::string& path) {
 class StoredComparison {
  public:
   StoredComparison(const Json& stored, const TrainConfig& config)
-      : stored_(stored), config_(config), now_(Json::parse(render_json(config))) {
+      : stored_(stored),
+        config_(config),
+        now_(parse_json<Json>(render_json(config), "the configuration")) {
     const models::ModelFamily& family = config.model.spec.family();
     before_.model.spec = models::ModelSpec(family, family.defaults());
   }
@@ -120,11 +122,12 @@ class StoredComparison {
 
 std::vector<comm::Fact> common_facts(const TrainConfig& config) {
   std::vector<comm::Fact> facts;
-  for_each_key(Json::parse(render_json(config)), [&](const std::string& path, const Json& value) {
-    if (path != "fsdp_config.local_rank") {
-      facts.push_back({path, text_of(value)});
-    }
-  });
+  for_each_key(parse_json<Json>(render_json(config), "the configuration"),
+               [&](const std::string& path, const Json& value) {
+                 if (path != "fsdp_config.local_rank") {
+                   facts.push_back({path, text_of(value)});
+                 }
+               });
   return facts;
 }
 

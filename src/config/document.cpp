@@ -15,11 +15,11 @@
 namespace sherd::config {
 namespace {
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 20;
-constexpr FilePurpose kPurpose{"a run needs its configuration", "the path of a YAML file"};
+constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 20;
+constexpr FilePurpose kConfigPurpose{"a run needs its configuration", "the path of a YAML file"};
 
 YAML::Node parse(const std::filesystem::path& file) {
-  const std::string text = read_small_file(file, kLargestFile, kPurpose);
+  const std::string text = read_small_file(file, kLargestConfig, kConfigPurpose);
   if (const std::string problem = problem_of_text(text); !problem.empty()) {
     throw ConfigError(fmt::format("{}: not readable as YAML: {}. Try: a text editor's file",
                                   file.string(), problem));

@@ -13,11 +13,11 @@
 namespace sherd::data {
 namespace {
 
-constexpr FilePurpose kPurpose{"it is training data", "check the path and its permissions"};
+constexpr FilePurpose kDataPurpose{"it is training data", "check the path and its permissions"};
 
 [[noreturn]] void fail(const std::filesystem::path& path, int number) {
   throw ConfigError(fmt::format("{}: cannot be read: {} ({}). Try: {}", path.string(),
-                                std::strerror(number), kPurpose.why, kPurpose.suggestion));
+                                std::strerror(number), kDataPurpose.why, kDataPurpose.suggestion));
 }
 
 bool same_time(const struct timespec& a, const struct timespec& b) {
@@ -27,7 +27,7 @@ bool same_time(const struct timespec& a, const struct timespec& b) {
 }  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
-  const RegularFile file(path_, kPurpose);
+  const RegularFile file(path_, kDataPurpose);
   if (::fstat(file.descriptor(), &opened_) != 0) {
     fail(path_, errno);
   }

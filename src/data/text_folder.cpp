@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 bool hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& problem,
-                         const std::string& suggestion) {
+[[noreturn]] void refuse_data_path(const fs::path& path, const std::string& problem,
+                                   const std::string& suggestion) {
   throw ConfigError(
       fmt::format("{}: {} (it is training data). Try: {}", path.string(), problem, suggestion));
 }
@@ -31,8 +31,8 @@ class FolderWalk {
       const fs::file_status status = fs::status(path, unknown);
       const bool folder_inside = fs::is_directory(status);
       if (!folder_inside && !fs::is_regular_file(status)) {
-        refuse(path, unknown ? unknown.message() : "is neither a file nor a folder",
-               "without it in the folder, or with a dot before its name");
+        refuse_data_path(path, unknown ? unknown.message() : "is neither a file nor a folder",
+                         "without it in the folder, or with a dot before its name");
       }
       if (!is_new(path)) {
         continue;
@@ -49,7 +49,7 @@ class FolderWalk {
     std::error_code unknown;
     const fs::path real = fs::canonical(path, unknown);
     if (unknown) {
-      refuse(path, unknown.message(), "a path that can be reached");
+      refuse_data_path(path, unknown.message(), "a path that can be reached");
     }
     return met_.insert(real).second;
   }
@@ -67,7 +67,7 @@ class FolderWalk {
       }
     }
     if (problem) {
-      refuse(folder, "cannot be read: " + problem.message(), "its permissions");
+      refuse_data_path(folder, "cannot be read: " + problem.message(), "its permissions");
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -85,7 +85,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   walk.walk(folder);
   std::vector<fs::path> files = walk.take();
   if (files.empty()) {
-    refuse(folder, "holds no files", "a folder with text files");
+    refuse_data_path(folder, "holds no files", "a folder with text files");
   }
   return files;
 }

@@ -50,9 +50,9 @@ const ModelFamily& family_of_json(const std::string& text) {
   return found != nullptr ? *found : registry().front();
 }
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{16} << 20;
-constexpr FilePurpose kPurpose{"it holds the model's sizes",
-                               "a folder with config.json and model.safetensors"};
+constexpr std::uint64_t kLargestModelFile = std::uint64_t{16} << 20;
+constexpr FilePurpose kModelFilePurpose{"it holds the model's sizes",
+                                        "a folder with config.json and model.safetensors"};
 
 }  // namespace
 
@@ -117,7 +117,8 @@ ModelSpec parse_model(const std::string& json, const std::string& where, ReadFor
 }
 
 ModelSpec read_model(const std::filesystem::path& file, ReadFor purpose) {
-  return parse_model(read_small_file(file, kLargestFile, kPurpose), file.string(), purpose);
+  return parse_model(read_small_file(file, kLargestModelFile, kModelFilePurpose), file.string(),
+                     purpose);
 }
 
 }  // namespace sherd::models

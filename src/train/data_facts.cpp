@@ -4,10 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sherd/base/json.hpp"
+
 namespace sherd::train {
 
 std::vector<comm::Fact> data_facts(const std::string& manifest) {
-  const auto json = nlohmann::json::parse(manifest);
+  const auto json = parse_json<nlohmann::json>(manifest, "the data's description");
   std::vector<comm::Fact> facts;
   std::size_t number = 0;
   for (const auto& file : json.at("files")) {

@@ -45,7 +45,8 @@ bool may_pass(int error) noexcept {
 void LineFile::Close::close(Raw raw) noexcept { ::close(raw); }
 
 int LineFile::open() noexcept {
-  fd_.reset(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
+  fd_.reset(::open(path_.c_str(),
+                   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666));
   return fd_ ? 0 : errno;
 }
 
@@ -74,8 +75,8 @@ int LineFile::append(std::string_view line) noexcept {
 int replace_text(const std::filesystem::path& path, std::string_view text) noexcept {
   auto temporary = path;
   temporary += ".tmp";
-  const int fd =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  const int fd = ::open(temporary.c_str(),
+                        O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666);
   if (fd < 0) {
     return errno;
   }

@@ -20,7 +20,7 @@ class LineFile {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
-  /// Opens it, made when absent; 0 or errno. Its folder must exist.
+  /// Opens it, made when absent; 0 or errno. Its folder must exist. A link is not written through.
   [[nodiscard]] int open() noexcept;
   /// Appends `line` and a newline, or nothing of it; 0 or errno. Opens the file anew when it lies
   /// no longer under its name.

@@ -40,10 +40,12 @@ std::string kept_lines(const std::filesystem::path& file, std::int64_t first_ste
 /// Drops the lines that a run from `first_step` on writes again. Cutting the end off needs no room
 /// on the disk. 0 or errno.
 int cut(const std::filesystem::path& file, std::int64_t first_step) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, unknown))) {
+    // A link or another kind: open() says what.
     return 0;
   }
+  std::ifstream in(file, std::ios::binary);
   const std::string kept = kept_lines(file, first_step);
   std::string begin(kept.size(), '\0');
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));

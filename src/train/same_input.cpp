@@ -21,9 +21,10 @@ const std::vector<std::string>& shared_variables() {
 
 const std::vector<std::string>& per_rank_variables() {
   static const std::vector<std::string> names = {
-      "SHERD_LOG",            // one rank may be listened to alone
-      "SHERD_TEST_GPUS",      // of a node
-      "SHERD_TEST_SHM_FREE",  // of a node
+      "SHERD_LOG",               // one rank may be listened to alone
+      "SHERD_TEST_GPUS",         // of a node
+      "SHERD_TEST_NODE_MEMORY",  // of a node
+      "SHERD_TEST_SHM_FREE",     // of a node
   };
   return names;
 }

@@ -25,10 +25,8 @@ StoredRun find_stored_run(const std::filesystem::path& directory) {
   try {
     found.maybe = !io::list_checkpoints(directory).empty();
     found.folder = io::resolve_checkpoint(directory);
-  } catch (const std::exception&) {  // not there yet, or not readable
-  }
-  if (!found.folder.empty()) {
     found.config = config_in(found.folder);
+  } catch (const std::exception&) {  // nothing committed, not there yet, or not readable
   }
   return found;
 }

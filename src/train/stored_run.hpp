@@ -7,7 +7,7 @@ namespace sherd::train {
 
 /// What a run may go on from, as it lies on disk. Local; nothing is changed.
 struct StoredRun {
-  std::filesystem::path folder;  ///< of the newest committed step; empty: there is none
+  std::filesystem::path folder;  ///< of the step that a load takes first; empty: there is none
   std::string config;            ///< its configuration; "" when it cannot be read
   bool maybe = false;            ///< a save in flight or interrupted may become one
 };

@@ -12,6 +12,7 @@
 #include "sherd/base/check.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/json.hpp"
+#include "sherd/base/regular_file.hpp"
 #include "sherd/io/consolidate.hpp"
 
 namespace sherd::weights {
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kList = "sherd_export.json";
+constexpr std::uint64_t kLargestList = std::uint64_t{16} << 20;
 
 bool is_same_folder(const fs::path& a, const fs::path& b) {
   std::error_code unknown;
@@ -67,6 +69,15 @@ void sync_folder(const fs::path& folder) {
 /// The index of numbered parts comes last: without it nobody takes a mixture for a model.
 bool is_index(const std::string& name) { return name.ends_with(".index.json"); }
 
+/// What an earlier export says it wrote; "" when there is no such file.
+std::string list_in(const fs::path& folder) {
+  try {
+    return read_small_file(folder / kList, kLargestList, {"", ""});
+  } catch (const UnreadableFile&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 ExportFolder::ExportFolder(fs::path target, const fs::path& source, const fs::path& base)
@@ -106,9 +117,7 @@ ExportFolder::Names ExportFolder::files_of_work() const {
 /// Of the list; names that lead out of the folder are nobody's.
 ExportFolder::Names ExportFolder::earlier_files() const {
   Names names;
-  std::ifstream file(target_ / kList);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto json = parse_json_or_null<nlohmann::json>(text);
+  const auto json = parse_json_or_null<nlohmann::json>(list_in(target_));
   if (!json.is_object() || !json.contains("files") || !json.at("files").is_array()) {
     return names;
   }

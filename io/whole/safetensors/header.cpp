@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr FilePurpose kPurpose{"it holds weights", "the path of a safetensors file"};
+constexpr FilePurpose kHeaderPurpose{"it holds weights", "the path of a safetensors file"};
 
 /// One tensor's place, relative to the end of the header.
 struct Place {
@@ -74,7 +74,7 @@ class HeaderParser {
   }
 
   std::string read_text() {
-    const RegularFile in(file_, kPurpose);
+    const RegularFile in(file_, kHeaderPurpose);
     const std::uint64_t size = in.size();
     std::array<unsigned char, 8> prefix{};
     if (in.read(0, std::as_writable_bytes(std::span(prefix))) < 8) {

@@ -19,7 +19,8 @@ constexpr const char* kSingle = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 constexpr std::uint64_t kLargestIndex = std::uint64_t{64} << 20;
-constexpr FilePurpose kPurpose{"it holds the model's weights", "a folder of a downloaded model"};
+constexpr FilePurpose kWeightsPurpose{"it holds the model's weights",
+                                      "a folder of a downloaded model"};
 
 void read_exactly(const RegularFile& file, std::span<std::byte> out, std::uint64_t offset) {
   if (const std::size_t got = file.read(offset, out); got < out.size()) {
@@ -30,7 +31,7 @@ void read_exactly(const RegularFile& file, std::span<std::byte> out, std::uint64
 
 /// Tensor name -> file name, from model.safetensors.index.json.
 std::map<std::string, std::string> read_index(const std::filesystem::path& file) {
-  const std::string text = read_small_file(file, kLargestIndex, kPurpose);
+  const std::string text = read_small_file(file, kLargestIndex, kWeightsPurpose);
   std::map<std::string, std::string> result;
   try {
     const auto json = parse_json<nlohmann::json>(text, file.string());
@@ -133,7 +134,7 @@ void SafetensorsReader::read(const std::string& name, std::int64_t first, const 
   if (count == 0) {
     return;
   }
-  const RegularFile file(entry.file, kPurpose);
+  const RegularFile file(entry.file, kWeightsPurpose);
   const std::size_t width = size_of(entry.dtype);
   const auto offset_of = [&](std::int64_t element) {
     return entry.file_offset + static_cast<std::uint64_t>(first + element) * width;
