@@ -12,7 +12,7 @@ namespace sherd::comm {
 namespace {
 
 /// A waiting rank looks up this often whether another has failed.
-constexpr std::chrono::milliseconds kNap{50};
+constexpr std::chrono::milliseconds kMeetingNap{50};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::shared_ptr<void> InprocGroup::meet(const std::function<std::shared_ptr<void
     changed_.notify_all();
     return made_;
   }
-  while (!changed_.wait_for(lock, kNap, [&] { return meetings_ != meeting; })) {
+  while (!changed_.wait_for(lock, kMeetingNap, [&] { return meetings_ != meeting; })) {
     if (failed_->load() != 0) {
       throw CommError("rank " + std::to_string(failed_->load() - 1) + " has failed");
     }

@@ -17,7 +17,7 @@ constexpr int kPollsBeforeYield = 200;
 /// A wait that has lasted so long is for much data: the core is worth more to another rank than an
 /// early look. Socket buffers hold more than a fast link carries in a nap.
 constexpr std::chrono::milliseconds kYieldFor{5};
-constexpr std::chrono::microseconds kNap{50};
+constexpr std::chrono::microseconds kWorkNap{50};
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void MpiWork::wait() {
     if (timeout_ - left < kYieldFor) {
       sched_yield();
     } else {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kWorkNap);
     }
   }
 }
