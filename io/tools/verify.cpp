@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include "io/commit/folder.hpp"
+#include "io/disk/damaged.hpp"
 #include "io/disk/file_ops.hpp"
 #include "io/format/manifest.hpp"
+#include "io/tools/verify_apart.hpp"
 #include "io/tools/verify_bytes.hpp"
-#include "io/tools/verify_index.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/io/inspect.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 void note(VerifyReport& report, std::vector<VerifyProblem> problems) {
   for (VerifyProblem& problem : problems) {
     report.ok = false;
+    report.unreadable = problem.unreadable && (report.problems.empty() || report.unreadable);
     report.problems.push_back(problem.text);
     report.details.push_back(std::move(problem));
   }
@@ -44,10 +46,12 @@ VerifyReport verify_checkpoint(const std::filesystem::path& step_folder,
     std::vector<bool> sound(manifest.files.size(), true);
     note(report, verify_bytes(step_folder, manifest, options, sound, report.bytes));
     if (sound.front()) {
-      note(report, verify_index(step_folder, manifest, sound));
+      note(report, verify_index_apart(step_folder, manifest, sound));
     }
-  } catch (const IoError& error) {
+  } catch (const DamagedError& error) {
     note(report, {{.file = "COMMITTED.json", .text = error.what()}});
+  } catch (const IoError& error) {
+    note(report, {{.file = "COMMITTED.json", .unreadable = true, .text = error.what()}});
   }
   if (!report.ok && was_removed(step_folder)) {
     const std::uint64_t bytes = report.bytes;

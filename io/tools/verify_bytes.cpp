@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "io/disk/crc32c.hpp"
+#include "io/disk/damaged.hpp"
 #include "io/disk/positioned_reader.hpp"
 #include "io/format/digests.hpp"
 #include "sherd/base/error.hpp"
@@ -25,6 +26,7 @@ struct Unit {
   Extent extent;
   std::uint32_t crc = 0;
   std::string error = {};
+  bool unreadable = false;
 };
 
 class ByteCheck {
@@ -64,15 +66,19 @@ class ByteCheck {
         add(index,
             fmt::format("'{}' has {} bytes, should have {}", record.name, bytes, record.bytes));
       }
-    } catch (const IoError& error) {
+    } catch (const DamagedError& error) {
       readers_.back().reset();
       add(index, error.what());
+    } catch (const IoError& error) {
+      readers_.back().reset();
+      add(index, error.what(), true);
     }
   }
 
-  void add(std::size_t file, std::string text) {
+  void add(std::size_t file, std::string text, bool unreadable = false) {
     sound_[file] = false;
-    problems_.push_back({.file = manifest_.files[file].name, .text = std::move(text)});
+    problems_.push_back(
+        {.file = manifest_.files[file].name, .unreadable = unreadable, .text = std::move(text)});
   }
 
   void cut(std::size_t item) {
@@ -111,8 +117,11 @@ class ByteCheck {
         reader->read(unit.extent.offset, buffer);
         unit.crc = crc32c(buffer);
         count(unit.extent.bytes);
+      } catch (const DamagedError& error) {
+        unit.error = error.what();
       } catch (const IoError& error) {
         unit.error = error.what();
+        unit.unreadable = true;
       }
     }
   }
@@ -132,7 +141,7 @@ class ByteCheck {
     std::uint32_t crc = 0;
     for (const Unit& unit : units) {
       if (!unit.error.empty()) {
-        add(item, fmt::format("{}: {}", item.what, unit.error), {});
+        add(item, fmt::format("{}: {}", item.what, unit.error), {}, unit.unreadable);
         return;
       }
       crc = crc32c_combine(crc, unit.crc, unit.extent.bytes);
@@ -148,7 +157,7 @@ class ByteCheck {
     }
   }
 
-  void add(const DigestItem& item, std::string text, Extent where) {
+  void add(const DigestItem& item, std::string text, Extent where, bool unreadable = false) {
     if (item.tensor == nullptr) {
       sound_[item.file] = false;
     }
@@ -157,6 +166,7 @@ class ByteCheck {
                          .rank = item.piece == nullptr ? -1 : item.piece->rank,
                          .first_byte = where.offset,
                          .end_byte = where.end(),
+                         .unreadable = unreadable,
                          .text = std::move(text)});
   }
 

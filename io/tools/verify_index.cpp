@@ -172,7 +172,6 @@ class IndexCheck {
 
 std::vector<VerifyProblem> verify_index(const std::filesystem::path& folder,
                                         const Manifest& manifest, const std::vector<bool>& sound) {
-  const hdf5::Section section;
   return IndexCheck(folder, manifest, sound).run();
 }
 

@@ -62,6 +62,9 @@ const char* verdict(const io::VerifyReport& report) {
   if (report.removed) {
     return "removed meanwhile";
   }
+  if (report.unreadable) {
+    return "CANNOT BE READ";
+  }
   return report.ok ? "good" : "DAMAGED";
 }
 

@@ -75,6 +75,14 @@ class OneRank(ProgramTest):
         self.assertIn("resumed from checkpoints/step-00000003 at step 3", output)
         self.assertTrue(set(self.before) <= set(self.names()), self.names())
 
+    def test_verify_tells_a_refusal_from_damage(self):
+        environment = {"LD_PRELOAD": os.environ["SHERD_MISREAD"], "MISREAD": str(errno.EIO),
+                       "MISREAD_PATH": "step-00000006/shards"}
+        done = self.sherd("ckpt", "verify", "checkpoints", np=0, env=environment)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"step-00000006: CANNOT BE READ")
+        self.assertRegex(done.stdout, r"step-00000003: good")
+
     def test_damage_that_two_ranks_see_is_set_aside(self):
         shard = next((self.folder / "checkpoints/step-00000006/shards").iterdir())
         data = bytearray(shard.read_bytes())

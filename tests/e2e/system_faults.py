@@ -20,7 +20,8 @@ class SystemFaults(ProgramTest):
 
     def test_a_save_fails_and_training_goes_on(self):
         steps = 0
-        for fault, text in (("pwrite:1:EIO:1", "Input/output error"), ("fsync:3:EIO:0", "Input/output error"),
+        # fsync 1 to 3 of rank 0 are those of its start
+        for fault, text in (("pwrite:1:EIO:1", "Input/output error"), ("fsync:4:EIO:0", "Input/output error"),
                             ("mkdir:1:ENOSPC:0", "No space left")):
             steps += 6  # two saves: the first fails
             done = self.train(steps, fault)
@@ -32,6 +33,13 @@ class SystemFaults(ProgramTest):
                 self.assertIn(f"at step {steps - 6}", done.stdout + done.stderr)
         left = sorted(path.name for path in (self.folder / "checkpoints").iterdir())
         self.assertEqual(left, ["LATEST", "step-00000006", "step-00000012", "step-00000018"])
+
+    def test_a_mark_that_cannot_be_made_ends_the_start(self):
+        done = self.train(3, "fsync:3:EIO:0")  # after the probe of the folder and the folder itself
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"rank 0: cannot sync '.*\.writer\.json': Input/output error")
+        done = self.train(3)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_a_rank_is_killed_in_a_save(self):
         self.assertEqual(self.train(3).returncode, 0)

@@ -143,6 +143,7 @@ struct VerifyProblem {
   int rank = -1;                 ///< whose part; -1 when it is not about one
   std::uint64_t first_byte = 0;  ///< of the file; what is wrong lies in [first_byte, end_byte)
   std::uint64_t end_byte = 0;    ///< 0: the place is not known
+  bool unreadable = false;       ///< the system refused to read: nothing is said about the bytes
   std::string text = {};         ///< one line that says it all
 };
 
@@ -151,6 +152,8 @@ struct VerifyReport {
   /// The folder went while it was read: a running save keeps the last few. Then there are no
   /// problems, and nothing is said about the rest.
   bool removed = false;
+  /// All problems are refusals of the system (a disk error, no permission): it may be good.
+  bool unreadable = false;
   std::uint64_t bytes = 0;             ///< read and compared
   std::vector<std::string> problems;   ///< one line each: file, tensor, what is wrong
   std::vector<VerifyProblem> details;  ///< the same, in parts

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "io/format/manifest.hpp"
-#include "io/tools/verify_index.hpp"
+#include "io/tools/verify_apart.hpp"
 #include "sherd/io/inspect.hpp"
 #include "support/block_world.hpp"
 #include "support/inproc_ranks.hpp"
@@ -34,7 +34,7 @@ class ReaderLayouts : public ::testing::TestWithParam<Layout> {
   std::filesystem::path folder() const { return directory_.path() / "step-00000003"; }
   Manifest manifest() const { return read_manifest(folder() / "COMMITTED.json"); }
   std::vector<VerifyProblem> check_index(const Manifest& manifest) const {
-    return verify_index(folder(), manifest, std::vector<bool>(manifest.files.size(), true));
+    return verify_index_apart(folder(), manifest, std::vector<bool>(manifest.files.size(), true));
   }
   void flip(const std::string& file, std::uint64_t at) const {
     std::fstream stream(folder() / file, std::ios::in | std::ios::out | std::ios::binary);
