@@ -9,11 +9,12 @@ bash jobs/setup.sh
 export SHERD_LINT_STRICT=1 CTEST_OUTPUT_ON_FAILURE=1
 failed=0
 
-# run_tests FOLDER [ctest arguments]: two at a time; a test of N ranks counts as N.
+# run_tests FOLDER [ctest arguments]: one more at a time than there are cores, as tests wait for launchers and
+# disks; a test of N ranks counts as N.
 run_tests() {
   local folder=$1
   shift
-  ctest --test-dir "build/$folder" --no-tests=error -j "$cores" "$@" 2>&1 |
+  ctest --test-dir "build/$folder" --no-tests=error -j $((cores + 1)) "$@" 2>&1 |
     tee "build/$folder/ctest.log" || failed=1
 }
 
