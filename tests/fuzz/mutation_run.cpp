@@ -1,5 +1,6 @@
 // What runs a fuzz target without libFuzzer: the same mutants of its seeds every time. Without
-// arguments it makes kMutants of them; with file names it reads these instead.
+// arguments it makes kMutants of them; with file names it reads these instead; `--seeds FOLDER`
+// writes the seeds there.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <typeinfo>
 #include <vector>
 
@@ -64,9 +66,25 @@ void set_limits() {
 #endif
 }
 
+/// What a libFuzzer program starts from.
+int write_seeds(const std::string& folder) {
+  const std::vector<std::string> seeds = fuzz_seeds();
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    std::ofstream out(folder + "/seed-" + std::to_string(i), std::ios::binary);
+    if (!(out << seeds[i]).flush()) {
+      std::fprintf(stderr, "cannot write seeds to '%s'\n", folder.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == std::string_view("--seeds")) {
+    return write_seeds(argv[2]);
+  }
   set_limits();
   for (int i = 1; i < argc; ++i) {
     run_one(content_of(argv[i]));
