@@ -85,6 +85,7 @@
 #include "sherd/runtime/rank_facts.hpp"
 #include "sherd/runtime/runtime.hpp"
 #include "sherd/runtime/stream.hpp"
+#include "sherd/runtime/team.hpp"
 #include "sherd/runtime/topology.hpp"
 #include "sherd/tensor/memory_stats.hpp"
 #include "sherd/tensor/shape.hpp"

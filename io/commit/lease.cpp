@@ -12,6 +12,7 @@
 #include "io/disk/file_ops.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd::io {
 namespace {
@@ -84,6 +85,7 @@ Lease::Lease(fs_std::path folder, Timing timing)
     : folder_(std::move(folder)), mark_(make_owner_mark()) {
   acquire(timing);
   renewal_ = std::jthread([this, timing](const std::stop_token& stop) {
+    runtime::leave_the_team();
     std::unique_lock lock(mutex_);
     while (!stopped_.wait_for(lock, stop, timing.renewal, [&] { return stop.stop_requested(); })) {
       lock.unlock();

@@ -1,5 +1,6 @@
 // Several reads at once, so that a disk has a queue to work on.
 #include "io/load/chunk_reader.hpp"
+#include "sherd/runtime/team.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -60,7 +61,10 @@ void read_chunks(const CheckpointFiles& files, const std::vector<ReadChunk>& chu
   {
     std::vector<std::jthread> helpers;
     for (std::size_t i = 1; i < std::min(kReadsAtOnce, order.size()); ++i) {
-      helpers.emplace_back([&] { queue.work(); });
+      helpers.emplace_back([&] {
+        runtime::leave_the_team();
+        queue.work();
+      });
     }
     queue.work();
   }
@@ -76,7 +80,10 @@ ChunkStream::ChunkStream(const CheckpointFiles& files, const std::vector<ReadChu
       slots_(std::min(kReadsAtOnce, order_.size())) {
   try {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      threads_.emplace_back([this] { work(); });
+      threads_.emplace_back([this] {
+        runtime::leave_the_team();
+        work();
+      });
     }
   } catch (const std::system_error&) {
     if (threads_.empty()) {

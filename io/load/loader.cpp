@@ -15,6 +15,7 @@
 #include "io/load/state_reader.hpp"
 #include "io/load/structure_check.hpp"
 #include "sherd/base/check.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd::io {
 namespace {
@@ -144,6 +145,7 @@ class Load {
   /// In the background.
   std::future<void> check_rest() const {
     return std::async(std::launch::async, [this] {
+      runtime::leave_the_team();
       if (options_.verify) {
         check_structure(*files_, manifest_, share());
       }

@@ -20,6 +20,7 @@
 #include "io/save/write_queue.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/base/log.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd::io {
 namespace {
@@ -295,7 +296,10 @@ void Saver::launch(SaveJob::Settings settings, const dtensor::StateDict& state) 
   if (mpio_) {
     write_now(*job);
   }
-  worker_ = std::thread([job = std::move(job)] { job->run(); });
+  worker_ = std::thread([job = std::move(job)] {
+    runtime::leave_the_team();
+    job->run();
+  });
 }
 
 /// MPI and HDF5 belong to the calling thread; what is left for the background is syncing, votes and

@@ -8,6 +8,7 @@
 
 #include "io/disk/background_priority.hpp"
 #include "io/save/write_queue.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd::io {
 namespace {
@@ -59,6 +60,7 @@ class ThreadQueue final : public WriteQueue {
 
  private:
   void work() {
+    runtime::leave_the_team();
     take_background_priority();
     std::unique_lock lock(mutex_);
     while (true) {

@@ -13,6 +13,7 @@
 #include "io/disk/positioned_reader.hpp"
 #include "io/format/digests.hpp"
 #include "sherd/base/error.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd::io {
 namespace {
@@ -96,7 +97,10 @@ class ByteCheck {
                                 : std::min(kMostThreads, std::thread::hardware_concurrency());
     std::vector<std::thread> threads;
     for (unsigned i = 1; i < wanted && i < units_.size(); ++i) {
-      threads.emplace_back([this] { read_units(); });
+      threads.emplace_back([this] {
+        runtime::leave_the_team();
+        read_units();
+      });
     }
     read_units();
     for (std::thread& thread : threads) {

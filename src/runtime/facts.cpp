@@ -3,10 +3,12 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "runtime/cpu_quota.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/machine.hpp"
 #include "runtime/mpi_env.hpp"
 #include "runtime/visible_gpus.hpp"
+#include "sherd/runtime/placement.hpp"
 
 namespace sherd::runtime {
 
@@ -16,8 +18,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Machine, packages, numa_nodes, cores, allowed
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, launcher, variable, processes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SlurmJob, id, name, nodes, restarts, tasks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, world_rank, node_leader, host, machine, cpus, cores,
-                                   numa_nodes, visible_gpus, cuda_visible_devices, omp_num_threads,
-                                   launch, slurm)
+                                   cpu_of_core, numa_nodes, cpu_quota, visible_gpus,
+                                   cuda_visible_devices, omp_text, omp_num_threads, launch, slurm)
 
 namespace {
 
@@ -52,7 +54,9 @@ RankFacts facts_of_this_rank(int leader, const Launch& launch) {
     facts.machine = {};  // said once a node
   }
   facts.cuda_visible_devices = text_of("CUDA_VISIBLE_DEVICES");
-  facts.omp_num_threads = std::atoi(text_of("OMP_NUM_THREADS").c_str());
+  facts.omp_text = text_of("OMP_NUM_THREADS");
+  facts.omp_num_threads = threads_said(facts.omp_text);
+  facts.cpu_quota = cpu_quota();
   facts.launch = launch;
   facts.slurm = detect_slurm_job();
   return facts;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/gpu_findings.hpp"
+#include "runtime/thread_findings.hpp"
 #include "sherd/base/check.hpp"
 #include "sherd/runtime/placement.hpp"
 
@@ -182,8 +183,8 @@ Found idle_cores(const Topology& topology) {
     if (!is_tight && count < ranks * fair_share(topology, node)) {
       return Finding{
           "idle_cores", Severity::note,
-          fmt::format("the {} of {} may run on {} of its {} (threads of products could use "
-                      "the others). Try: {}",
+          fmt::format("the {} of {} may run on {} of its {} (the threads of a rank could "
+                      "use the others). Try: {}",
                       plural(ranks, "rank"), host_of(topology, node), count,
                       plural(machine_of(topology, node).allowed_cores, "core"),
                       binding_line(topology, node))};
@@ -257,8 +258,9 @@ std::vector<Finding> find_problems(const Topology& topology) {
       found.push_back(*std::move(finding));
     }
   }
-  std::vector<Finding> crowds = crowded(topology);
-  std::move(crowds.begin(), crowds.end(), std::back_inserter(found));
+  for (std::vector<Finding> more : {crowded(topology), find_thread_problems(topology)}) {
+    std::move(more.begin(), more.end(), std::back_inserter(found));
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   return found;

@@ -60,6 +60,22 @@ std::vector<int> cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t set) {
   return cores.empty() ? indexes(set) : cores;  // some virtual machines show no cores
 }
 
+/// The lowest hardware thread in `set` of each of these cores.
+std::vector<int> first_cpus(hwloc_topology_t topology, const std::vector<int>& cores,
+                            hwloc_const_bitmap_t set) {
+  std::vector<int> cpus = cores;
+  hwloc_obj_t core = nullptr;
+  while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
+    const auto at = std::find(cores.begin(), cores.end(), hwloc_bitmap_first(core->cpuset));
+    if (at != cores.end()) {
+      const Bitmap mine(hwloc_bitmap_alloc());
+      hwloc_bitmap_and(mine.get(), core->cpuset, set);
+      cpus[static_cast<std::size_t>(at - cores.begin())] = hwloc_bitmap_first(mine.get());
+    }
+  }
+  return cpus;
+}
+
 std::vector<int> numa_nodes_of(hwloc_topology_t topology, hwloc_const_bitmap_t set) {
   const Bitmap nodes(hwloc_bitmap_alloc());
   hwloc_cpuset_to_nodeset(topology, set, nodes.get());
@@ -144,6 +160,7 @@ void discover_machine(RankFacts& facts) {
     for (int core = 0; core < cores; ++core) {
       facts.cores.push_back(core);
     }
+    facts.cpu_of_core = facts.cores;
     facts.cpus = index_list(facts.cores);
     return;
   }
@@ -151,6 +168,7 @@ void discover_machine(RankFacts& facts) {
   const Bitmap bound = binding(topology);
   facts.cpus = index_list(indexes(bound.get()));
   facts.cores = cores_in(topology, bound.get());
+  facts.cpu_of_core = first_cpus(topology, facts.cores, bound.get());
   facts.numa_nodes = numa_nodes_of(topology, bound.get());
   facts.machine = {
       count(topology, HWLOC_OBJ_PACKAGE),

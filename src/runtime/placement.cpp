@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "sherd/runtime/discover.hpp"
@@ -76,24 +75,6 @@ std::vector<int> choose_gpus(std::span<const RankFacts> node) {
   return chosen;
 }
 
-int threads_for(std::span<const RankFacts> node, std::size_t local_rank) {
-  const RankFacts& mine = node[local_rank];
-  if (mine.omp_num_threads > 0) {
-    return mine.omp_num_threads;
-  }
-  std::map<int, int> users;
-  for (const RankFacts& rank : node) {
-    for (const int core : rank.cores) {
-      ++users[core];
-    }
-  }
-  double share = 1e-6;  // thirds must add up to one
-  for (const int core : mine.cores) {
-    share += 1.0 / users[core];
-  }
-  return std::max(1, static_cast<int>(share));
-}
-
 std::span<const RankFacts> ranks_of_node(const Topology& topology, int node) {
   const auto first = std::accumulate(topology.ranks_per_node.begin(),
                                      topology.ranks_per_node.begin() + node, std::size_t{0});
@@ -117,6 +98,7 @@ Topology place(int world_rank, std::vector<RankFacts> facts) {
       topology.threads_of_rank.push_back(threads_for(ranks, local));
     }
   }
+  require_thread_numbers(topology);
   return topology;
 }
 

@@ -6,6 +6,8 @@
 #include "runtime/thread_limits.hpp"
 #include "sherd/base/log.hpp"
 #include "sherd/runtime/discover.hpp"
+#include "sherd/runtime/placement.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd::runtime {
 namespace {
@@ -36,12 +38,16 @@ struct Runtime::Impl {
       : launch(launch_of_process()),
         mpi(argc, argv),
         topology(describe(launch)),
-        kokkos(argc, argv) {}
+        kokkos(argc, argv),
+        team(team_of_this_rank(topology)),
+        scope(&team) {}
 
   Launch launch;
   MpiEnv mpi;
   Topology topology;
   KokkosEnv kokkos;
+  Team team;
+  TeamScope scope;
 };
 
 Runtime::Runtime(int& argc, char**& argv) : impl_(std::make_unique<Impl>(argc, argv)) {}

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
+#include "sherd/runtime/team.hpp"
 #include "sherd/runtime/topology.hpp"
 
 /// What follows from the facts of all ranks. Pure functions: tested without MPI.
@@ -17,9 +19,24 @@ namespace sherd::runtime {
 /// may give a device twice: find_problems() says so.
 [[nodiscard]] std::vector<int> choose_gpus(std::span<const RankFacts> node);
 
+/// What a value of OMP_NUM_THREADS says: the first number of a list; 0 for an empty text, -1 for
+/// what is no number of threads.
+[[nodiscard]] int threads_said(const std::string& text);
+
+/// Throws ConfigError, the same on every rank, when one has an OMP_NUM_THREADS that says nothing.
+void require_thread_numbers(const Topology& topology);
+
 /// Threads for a rank of a node: OMP_NUM_THREADS if it is set, else its cores, of which one that
-/// several ranks may use counts for each of them in part. At least 1.
+/// several ranks may use counts for each of them in part, and at most the node's share of what a
+/// control group leaves. At least 1.
 [[nodiscard]] int threads_for(std::span<const RankFacts> node, std::size_t local_rank);
+
+/// Where the threads of a rank run; `threads`: of each rank of the node. No core is given to two
+/// threads. They are pinned where all threads together need all cores, and float over the cores of
+/// their rank where there are more, or too few.
+[[nodiscard]] TeamPlan team_for(std::span<const RankFacts> node, std::span<const int> threads,
+                                std::size_t local_rank);
+[[nodiscard]] TeamPlan team_of_this_rank(const Topology& topology);
 
 /// The ranks of a node, which lie side by side.
 [[nodiscard]] std::span<const RankFacts> ranks_of_node(const Topology& topology, int node);

@@ -54,10 +54,13 @@ struct RankFacts {
   Machine machine;                ///< only the node leader's is filled
   std::string cpus;               ///< hardware threads it may run on, "0-3,8"
   std::vector<int> cores;         ///< cores it may run on, each named by its lowest hardware thread
+  std::vector<int> cpu_of_core;   ///< the lowest hardware thread of each core it may run on
   std::vector<int> numa_nodes;    ///< NUMA nodes of those cores
+  double cpu_quota = 0;           ///< processors' worth of time of its control group; 0: no limit
   std::vector<Gpu> visible_gpus;  ///< by CUDA's index
   std::string cuda_visible_devices;  ///< the variable; empty when not set
-  int omp_num_threads = 0;           ///< the variable; 0 when not set
+  std::string omp_text;              ///< OMP_NUM_THREADS
+  int omp_num_threads = 0;           ///< its first number; 0 when not set, -1 when it is none
   Launch launch;
   SlurmJob slurm;
 };

@@ -9,8 +9,10 @@ namespace sherd::runtime {
 
 /// What the process runs on: owns MPI (unless somebody else started it), Kokkos and the device, and
 /// ends them in reverse. `main` makes one and passes on what it hands out. Construction is
-/// collective over all processes. Gives OpenMP libraries a thread for each core of this rank.
-/// Throws ConfigError when N processes were launched but MPI sees one (a launcher without PMIx).
+/// collective over all processes. Starts the team of this rank, which is the calling thread's as
+/// long as this lives, and lets OpenMP libraries have as many threads. Throws ConfigError when N
+/// processes were launched but MPI sees one (a launcher without PMIx), or OMP_NUM_THREADS is no
+/// number of threads.
 class Runtime {
  public:
   Runtime(int& argc, char**& argv);

@@ -28,7 +28,7 @@ struct Topology {
   std::vector<RankFacts> ranks;      ///< by rank
   std::vector<Machine> machines;     ///< by node
   std::vector<int> gpu_of_rank;      ///< CUDA's index of the device a rank takes; -1: it sees none
-  std::vector<int> threads_of_rank;  ///< for libraries that use OpenMP
+  std::vector<int> threads_of_rank;  ///< that compute for a rank
 
   /// Whether ranks are numbered otherwise than in MPI_COMM_WORLD.
   [[nodiscard]] bool reordered() const;

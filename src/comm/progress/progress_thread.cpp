@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "comm/wait_watch.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd::comm {
 namespace {
@@ -93,6 +94,7 @@ void ProgressThread::wake() noexcept {
 }
 
 void ProgressThread::run() {
+  runtime::leave_the_team();
   while (take_submitted()) {
     idle_rounds_ = advance() ? 0 : std::min(idle_rounds_ + 1, kEagerRounds);
     if (!underway_.empty()) {

@@ -26,11 +26,12 @@ memory::data_type data_type(DType dtype) {
   return dtype == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-/// [rows, cols], or the same seen through the strides of its stored transpose.
+/// [rows, cols], or the same seen through the strides of its stored transpose. `row`: from one
+/// stored row to the next.
 memory::desc matrix(std::int64_t rows, std::int64_t cols, DType dtype, bool transposed,
-                    std::int64_t pad) {
-  const memory::dims strides =
-      transposed ? memory::dims{1, rows + pad} : memory::dims{cols + pad, 1};
+                    std::int64_t row) {
+  const std::int64_t stride = row != 0 ? row : transposed ? rows : cols;
+  const memory::dims strides = transposed ? memory::dims{1, stride} : memory::dims{stride, 1};
   return {{rows, cols}, data_type(dtype), strides};
 }
 
@@ -45,9 +46,9 @@ dnnl::matmul::primitive_desc describe(const Product& p, const dnnl::engine& engi
 #if DNNL_VERSION_MAJOR * 100 + DNNL_VERSION_MINOR >= 304
   attributes.set_deterministic(true);
 #endif
-  const memory::desc a = matrix(p.m, p.k, p.in, p.trans_a, p.pad);
-  const memory::desc b = matrix(p.k, p.n, p.in, p.trans_b, p.pad);
-  const memory::desc c = matrix(p.m, p.n, p.out, false, 0);
+  const memory::desc a = matrix(p.m, p.k, p.in, p.trans_a, p.row_a);
+  const memory::desc b = matrix(p.k, p.n, p.in, p.trans_b, p.row_b);
+  const memory::desc c = matrix(p.m, p.n, p.out, false, p.row_c);
 #if DNNL_VERSION_MAJOR >= 3
   return {engine, a, b, c, attributes};
 #else
@@ -197,7 +198,7 @@ auto translate_errors(const Product& p, F&& f) {
 std::size_t ProductHash::operator()(const Product& p) const noexcept {
   std::size_t hash = 0;
   for (const std::int64_t part :
-       {p.m, p.n, p.k, p.pad, static_cast<std::int64_t>(p.in), static_cast<std::int64_t>(p.out),
+       {p.m, p.n, p.k, p.row_a, p.row_b, p.row_c, static_cast<std::int64_t>(p.in), static_cast<std::int64_t>(p.out),
         std::int64_t{p.trans_a} * 4 + std::int64_t{p.trans_b} * 2 + std::int64_t{p.accumulate}}) {
     hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15U;
     hash ^= hash >> 29;

@@ -13,7 +13,8 @@ struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   DType in = DType::f32, out = DType::f32;
   bool trans_a = false, trans_b = false, accumulate = false;
-  std::int64_t pad = 0;  ///< unused elements behind each stored row of a and of b
+  /// Elements from one stored row to the next; 0: rows lie side by side.
+  std::int64_t row_a = 0, row_b = 0, row_c = 0;
 
   friend bool operator==(const Product&, const Product&) = default;
 };

@@ -69,9 +69,11 @@ class Operand {
 };
 
 void multiply_in_f32(onednn::Product p, const void* a, const void* b, void* c) {
-  p.pad = rows_collide(p) ? kPad : 0;
-  const Operand wide_a(p.in, a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.pad);
-  const Operand wide_b(p.in, b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.pad);
+  const std::int64_t pad = rows_collide(p) ? kPad : 0;
+  p.row_a = (p.trans_a ? p.m : p.k) + pad;
+  p.row_b = (p.trans_b ? p.k : p.n) + pad;
+  const Operand wide_a(p.in, a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, pad);
+  const Operand wide_b(p.in, b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, pad);
   const DType out = p.out;
   p.in = DType::f32;
   p.out = DType::f32;

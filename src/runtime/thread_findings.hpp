@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "sherd/runtime/findings.hpp"
+
+namespace sherd::runtime {
+
+/// The findings about the threads of ranks: more of them than cores or than a control group leaves
+/// time for, and lists of numbers.
+[[nodiscard]] std::vector<Finding> find_thread_problems(const Topology& topology);
+
+}  // namespace sherd::runtime
