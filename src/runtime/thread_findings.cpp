@@ -61,9 +61,9 @@ Found threads_share_cores(const Topology& topology) {
       return Finding{
           "threads_share_cores", Severity::warning,
           fmt::format(
-              "rank {} on {} has {} threads, and with those of the ranks beside it {} are on "
-              "{} core{}, cpus {} (threads take turns). Try: {}",
-              first + local, ranks[local].host, mine, all, cores, cores == 1 ? "" : "s",
+              "rank {} on {} has {} threads{} on {} core{}, cpus {} (they take turns). Try: {}",
+              first + local, ranks[local].host, mine,
+              all == mine ? "" : fmt::format(", of {}", all), cores, cores == 1 ? "" : "s",
               ranks[local].cpus, cores_line(topology, node, mine, mine * cores / all))};
     }
   }

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "sherd/base/check.hpp"
 #include "sherd/runtime/device.hpp"
+#include "tensor/host_bytes.hpp"
 
 namespace sherd {
 namespace {
@@ -108,7 +108,7 @@ void Tensor::fill_zero() const {
   if (is_on_device()) {
     device()->compute_stream().fill_zero(raw(), nbytes());
   } else {
-    std::memset(raw(), 0, nbytes());
+    clear_bytes(raw(), nbytes());
   }
 }
 
@@ -138,7 +138,7 @@ void copy(const Tensor& from, const Tensor& to) {
     return;
   }
   if (!from.is_on_device() && !to.is_on_device()) {
-    std::memmove(to.raw(), from.raw(), from.nbytes());
+    copy_bytes(to.raw(), from.raw(), from.nbytes());
     return;
   }
   runtime::Device* device = from.is_on_device() ? from.device() : to.device();

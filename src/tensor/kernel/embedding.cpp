@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tensor/kernel/arguments.hpp"
@@ -34,27 +35,42 @@ void require_ids(const Tensor& ids, std::int64_t vocab) {
   }
 }
 
+/// What a thread gathers at a time.
+constexpr std::size_t kGatherBytes = 64 * 1024;
+
 void gather_on_host(const Tensor& table, const Tensor& ids, const Tensor& out) {
   const std::size_t row_bytes = static_cast<std::size_t>(table.size(1)) * size_of(table.dtype());
   if (row_bytes == 0) {
     return;
   }
-  std::byte* to = out.raw();
-  for (const std::int32_t id : ids.span<std::int32_t>()) {
-    std::memcpy(to, table.raw() + static_cast<std::size_t>(id) * row_bytes, row_bytes);
-    to += row_bytes;
-  }
+  const auto rows = ids.span<std::int32_t>();
+  const std::size_t together = kGatherBytes / row_bytes + 1;
+  const std::size_t blocks = (rows.size() + together - 1) / together;
+  runtime::for_blocks(static_cast<std::int64_t>(blocks), [&](std::int64_t block) {
+    const std::size_t first = static_cast<std::size_t>(block) * together;
+    for (std::size_t row = first; row < std::min(first + together, rows.size()); ++row) {
+      std::memcpy(out.raw() + row * row_bytes,
+                  table.raw() + static_cast<std::size_t>(rows[row]) * row_bytes, row_bytes);
+    }
+  });
 }
 
+/// A thread adds to columns of its own, in the order of the ids.
 template <class T>
 void scatter_on_host(const Tensor& ids, const T* from, const Tensor& dtable) {
   using A = Compute<T>;
+  constexpr std::int64_t kColumns = 128;
   const std::int64_t dim = dtable.size(1);
-  A* table = dtable.data<A>();
-  for (const std::int32_t id : ids.span<std::int32_t>()) {
-    launch_host(ScaleInto<T, A>{from, table + id * dim, A{1}, true}, 0, dim);
-    from += dim;
-  }
+  const std::int64_t width = runtime::team_threads() == 1 ? dim : kColumns;
+  runtime::for_blocks(dim == 0 ? 0 : (dim + width - 1) / width, [&](std::int64_t block) {
+    const std::int64_t first = block * width;
+    const std::int64_t count = std::min(width, dim - first);
+    const T* row = from + first;
+    for (const std::int32_t id : ids.span<std::int32_t>()) {
+      run_items(ScaleInto<T, A>{row, dtable.data<A>() + id * dim + first, A{1}, true}, 0, count);
+      row += dim;
+    }
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "sherd/runtime/emulated_device.hpp"
+#include "sherd/runtime/team.hpp"
 #include "sherd/tensor/kernel/path.hpp"
 #include "tensor/kernel/inline.hpp"
 #include "tensor/kernel/isa.hpp"
@@ -12,8 +13,9 @@
 //   static constexpr std::int64_t grain                           (items of one parallel iteration)
 // Items are independent of each other. The host driver compiles the body for three instruction sets
 // and picks one at run time; the attribute is on the driver alone, so no function that other files
-// could share is ever compiled for more than the baseline. On a GPU every item is a thread; on an
-// emulated device the host driver runs in stream order; a counting device drops the launch.
+// could share is ever compiled for more than the baseline; blocks of items are dealt out to the
+// team of the calling thread. On a GPU every item is a thread; on an emulated device the host
+// driver runs in stream order; a counting device drops the launch.
 
 namespace sherd::kernel {
 
@@ -37,8 +39,9 @@ void run_baseline(Body body, std::int64_t begin, std::int64_t end) {
   body(begin, end);
 }
 
+/// The items on the calling thread.
 template <class Body>
-void launch_host(const Body& body, std::int64_t begin, std::int64_t end) {
+void run_items(const Body& body, std::int64_t begin, std::int64_t end) {
 #if defined(__x86_64__) && defined(__GNUC__)
   switch (host_isa()) {
     case Isa::v4:
@@ -50,6 +53,30 @@ void launch_host(const Body& body, std::int64_t begin, std::int64_t end) {
   }
 #endif
   run_baseline(body, begin, end);
+}
+
+/// Items of a block that one thread takes at a time: several for each thread, so that a late one
+/// does not hold up the others, and whole grains. Items are independent: blocks change no bits.
+[[nodiscard]] constexpr std::int64_t items_of_block(std::int64_t count, std::int64_t grain,
+                                                    std::int64_t threads) noexcept {
+  constexpr std::int64_t kBlocksPerThread = 4;
+  const std::int64_t grains = (count + grain - 1) / grain;
+  const std::int64_t blocks = threads * kBlocksPerThread;
+  return (grains + blocks - 1) / blocks * grain;
+}
+
+/// The items on the threads of the calling thread's team; returns when they are done.
+template <class Body>
+void launch_host(const Body& body, std::int64_t begin, std::int64_t end) {
+  const int threads = runtime::team_threads();
+  if (threads == 1 || end - begin <= Body::grain) {
+    return run_items(body, begin, end);
+  }
+  const std::int64_t step = items_of_block(end - begin, Body::grain, threads);
+  runtime::for_blocks((end - begin + step - 1) / step, [&](std::int64_t block) {
+    const std::int64_t first = begin + block * step;
+    run_items(body, first, first + step < end ? first + step : end);
+  });
 }
 
 /// Kokkos::parallel_for over blocks of Body::grain items on the default host execution space;

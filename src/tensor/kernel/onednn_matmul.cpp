@@ -56,9 +56,9 @@ dnnl::matmul::primitive_desc describe(const Product& p, const dnnl::engine& engi
 #endif
 }
 
-/// oneDNN is built on OpenMP, whose thread count is the thread's own setting: one rank computes on
-/// one core, whatever the environment says. Looked up at run time because nothing else here needs
-/// OpenMP.
+/// oneDNN is built on OpenMP, whose thread count is the thread's own setting: a product given to it
+/// runs on one thread of the rank's team, since its own threads would cut k. Looked up at run time
+/// because nothing else here needs OpenMP.
 class SingleThread {
  public:
   SingleThread() noexcept : previous_(functions().get ? functions().get() : 0) { set(1); }
@@ -198,7 +198,8 @@ auto translate_errors(const Product& p, F&& f) {
 std::size_t ProductHash::operator()(const Product& p) const noexcept {
   std::size_t hash = 0;
   for (const std::int64_t part :
-       {p.m, p.n, p.k, p.row_a, p.row_b, p.row_c, static_cast<std::int64_t>(p.in), static_cast<std::int64_t>(p.out),
+       {p.m, p.n, p.k, p.row_a, p.row_b, p.row_c, static_cast<std::int64_t>(p.in),
+        static_cast<std::int64_t>(p.out),
         std::int64_t{p.trans_a} * 4 + std::int64_t{p.trans_b} * 2 + std::int64_t{p.accumulate}}) {
     hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15U;
     hash ^= hash >> 29;

@@ -37,23 +37,41 @@ void require_state(const Tensor& param, const Tensor& grad,
 constexpr std::int64_t kHostChunk = 4096;
 constexpr std::int64_t kDeviceChunk = std::int64_t{1} << 24;
 
-/// Calls f(gradient, first element, count) for ranges that make up the whole, in order: for all at
-/// once where the gradient is of the masters' type P, otherwise for chunks that have been widened.
+/// Widens chunks of a gradient on the host, on the threads of the team.
+template <class P, class G, class F>
+void for_each_chunk(const G* from, std::int64_t numel, const F& f) {
+  constexpr std::int64_t kTogether = 16;
+  const std::int64_t chunks = (numel + kHostChunk - 1) / kHostChunk;
+  runtime::for_blocks((chunks + kTogether - 1) / kTogether, [&](std::int64_t block) {
+    P wide[kHostChunk];
+    const std::int64_t begin = block * kTogether * kHostChunk;
+    const std::int64_t end = std::min(begin + kTogether * kHostChunk, numel);
+    for (std::int64_t first = begin; first < end; first += kHostChunk) {
+      const std::int64_t count = std::min(kHostChunk, end - first);
+      run_items(Convert<G, P>{from + first, wide}, 0, count);
+      f(static_cast<const P*>(wide), first, count);
+    }
+  });
+}
+
+/// Calls f(gradient, first element, count) for ranges that make up the whole: for all at once where
+/// the gradient is of the masters' type P, otherwise for chunks that have been widened, on the host
+/// by several threads.
 template <class P, class F>
 void for_each_range(const Tensor& grad, runtime::Device* device, F&& f) {
-  const std::int64_t chunk = device != nullptr ? kDeviceChunk : kHostChunk;
   visit_dtype(grad.dtype(), "optimizer step", [&]<class G>(G) {
     const G* const from = grad.data<G>();
     if constexpr (std::is_same_v<G, P>) {
       f(from, std::int64_t{0}, grad.numel());
     } else if constexpr (sizeof(G) < sizeof(P)) {
-      P on_stack[kHostChunk];
-      const Scratch<P> on_device(device != nullptr ? std::min(chunk, grad.numel()) : 0, device);
-      P* const wide = device != nullptr ? on_device.data() : on_stack;
-      for (std::int64_t first = 0; first < grad.numel(); first += chunk) {
-        const std::int64_t count = std::min(chunk, grad.numel() - first);
-        launch_at(device, "sherd::convert", Convert<G, P>{from + first, wide}, count);
-        f(static_cast<const P*>(wide), first, count);
+      if (device == nullptr) {
+        return for_each_chunk<P>(from, grad.numel(), f);
+      }
+      const Scratch<P> wide(std::min(kDeviceChunk, grad.numel()), device);
+      for (std::int64_t first = 0; first < grad.numel(); first += kDeviceChunk) {
+        const std::int64_t count = std::min(kDeviceChunk, grad.numel() - first);
+        launch_at(device, "sherd::convert", Convert<G, P>{from + first, wide.data()}, count);
+        f(static_cast<const P*>(wide.data()), first, count);
       }
     }
   });

@@ -3,6 +3,7 @@
 #include "sherd/base/half.hpp"
 #include "tensor/kernel/body/convert.hpp"
 #include "tensor/kernel/launch.hpp"
+#include "tensor/kernel/product_panels.hpp"
 #include "tensor/kernel/scratch.hpp"
 
 namespace sherd::kernel {
@@ -78,7 +79,7 @@ void multiply_in_f32(onednn::Product p, const void* a, const void* b, void* c) {
   p.in = DType::f32;
   p.out = DType::f32;
   if (out == DType::f32) {
-    onednn::run(p, wide_a.data(), wide_b.data(), c);
+    run_in_panels(p, wide_a.data(), wide_b.data(), c);
     return;
   }
   const Scratch<float> wide_c(p.m * p.n);
@@ -87,7 +88,7 @@ void multiply_in_f32(onednn::Product p, const void* a, const void* b, void* c) {
     if (p.accumulate) {
       convert_range(static_cast<const T*>(narrow_c), wide_c.data(), p.m * p.n);
     }
-    onednn::run(p, wide_a.data(), wide_b.data(), wide_c.data());
+    run_in_panels(p, wide_a.data(), wide_b.data(), wide_c.data());
     convert_range(static_cast<const float*>(wide_c.data()), narrow_c, p.m * p.n);
   });
 }
@@ -103,7 +104,7 @@ bool is_native(DType in, DType out) noexcept {
 
 void multiply(const onednn::Product& product, const void* a, const void* b, void* c) {
   if (is_native(product.in, product.out) && !rows_collide(product)) {
-    onednn::run(product, a, b, c);
+    run_in_panels(product, a, b, c);
   } else {
     multiply_in_f32(product, a, b, c);
   }

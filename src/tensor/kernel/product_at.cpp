@@ -1,5 +1,6 @@
 #include "sherd/runtime/counting_device.hpp"
 #include "sherd/runtime/emulated_device.hpp"
+#include "sherd/runtime/team.hpp"
 #include "tensor/kernel/cublaslt_matmul.hpp"
 #include "tensor/kernel/matmul_f64.hpp"
 #include "tensor/kernel/product.hpp"
@@ -23,10 +24,10 @@ const void* moved(const void* data, std::int64_t elements, DType dtype) {
 
 void multiply_batch(const onednn::Product& p, const void* a, const void* b, void* c,
                     const Batch& batch) {
-  for (std::int64_t i = 0; i < batch.count; ++i) {
+  runtime::for_blocks(batch.count, [&](std::int64_t i) {
     multiply_on_host(p, moved(a, i * batch.stride_a, p.in), moved(b, i * batch.stride_b, p.in),
                      const_cast<void*>(moved(c, i * batch.stride_c, p.out)));
-  }
+  });
 }
 
 /// The f32 copies that multiply() makes of what the processor does not multiply itself.

@@ -19,9 +19,9 @@ void require_norm(const Tensor& x, const Tensor& weight, const Tensor& inv_rms) 
 template <class T>
 void backward(const RmsNormBackward<T>& body, std::int64_t rows, runtime::Device* device,
               Path path) {
-  if (device == nullptr && path != Path::kokkos) {
-    launch_host(body, 0, rows);
-    return;
+  // One pass over x and dy for both gradients, where one thread sums the weight's over all rows.
+  if (device == nullptr && path != Path::kokkos && runtime::team_threads() == 1) {
+    return run_items(body, 0, rows);
   }
   if (body.dx != nullptr) {
     RmsNormBackward<T> input = body;

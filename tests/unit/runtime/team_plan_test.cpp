@@ -103,9 +103,8 @@ TEST(ThreadFindings, ThreadsBoundToOneCore) {
     rank.omp_num_threads = 2;
   }
   EXPECT_EQ(finding(place(0, facts), "threads_share_cores"),
-            "rank 0 on cn0 has 2 threads, and with those of the ranks beside it 2 are on 1 core, "
-            "cpus 0 (threads take turns). Try: #SBATCH --cpus-per-task=2 and export "
-            "SRUN_CPUS_PER_TASK=2");
+            "rank 0 on cn0 has 2 threads on 1 core, cpus 0 (they take turns). Try: #SBATCH "
+            "--cpus-per-task=2 and export SRUN_CPUS_PER_TASK=2");
   facts[0].launch.launcher = "mpirun";
   EXPECT_NE(finding(place(0, facts), "threads_share_cores")
                 .find("Try: mpirun --map-by ppr:2:node:pe=2 --bind-to core"),
