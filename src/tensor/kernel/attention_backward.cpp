@@ -26,9 +26,10 @@ class Backward {
         dk_(tile_, device),
         dv_(tile_, device) {}
 
-  void run() {
+  /// The query heads of key/value heads first .. last-1 of all.
+  void run(std::int64_t first_kv, std::int64_t last_kv) {
     const std::int64_t group = shape_.heads / shape_.kv_heads;
-    for (std::int64_t bh = 0; bh < shape_.batch * shape_.heads; ++bh) {
+    for (std::int64_t bh = first_kv * group; bh < last_kv * group; ++bh) {
       const std::int64_t kv = shape_.kv_of(bh);
       if (bh % group == 0) {
         keys_ = k_.of(a_.in.k + kv * tile_);
@@ -115,25 +116,31 @@ class Backward {
   const G* values_ = nullptr;
 };
 
+template <class T, class G>
+void run_backward(const AttentionBackwardArguments<T>& arguments, runtime::Device* device) {
+  const AttentionShape& shape = arguments.in.shape;
+  over_heads<Backward<T, G>>(arguments, device, shape.batch * shape.kv_heads);
+}
+
 }  // namespace
 
 void attention_backward_blocked(const AttentionBackwardArguments<float>& arguments,
                                 runtime::Device* device) {
-  Backward<float, float>(arguments, device).run();
+  run_backward<float, float>(arguments, device);
 }
 
 void attention_backward_blocked(const AttentionBackwardArguments<BFloat16>& arguments,
                                 DType operands, runtime::Device* device) {
   if (operands == DType::bf16) {
-    Backward<BFloat16, BFloat16>(arguments, device).run();
+    run_backward<BFloat16, BFloat16>(arguments, device);
   } else {
-    Backward<BFloat16, float>(arguments, device).run();
+    run_backward<BFloat16, float>(arguments, device);
   }
 }
 
 void attention_backward_blocked(const AttentionBackwardArguments<Float16>& arguments,
                                 runtime::Device* device) {
-  Backward<Float16, float>(arguments, device).run();
+  run_backward<Float16, float>(arguments, device);
 }
 
 }  // namespace sherd::kernel

@@ -21,10 +21,11 @@ class Forward {
         rows_(block_ * a_.shape.head_dim, device),
         inv_sum_(block_, device) {}
 
-  void run() {
+  /// Query heads first .. last-1 of all.
+  void run(std::int64_t first_head, std::int64_t last_head) {
     const std::int64_t group = a_.shape.heads / a_.shape.kv_heads;
-    for (std::int64_t bh = 0; bh < a_.shape.batch * a_.shape.heads; ++bh) {
-      if (bh % group == 0) {
+    for (std::int64_t bh = first_head; bh < last_head; ++bh) {
+      if (bh % group == 0 || bh == first_head) {
         const std::int64_t kv = a_.shape.kv_of(bh);
         keys_ = k_.of(a_.k + kv * tile_);
         values_ = v_.of(a_.v + kv * tile_);
@@ -75,25 +76,30 @@ class Forward {
   const G* values_ = nullptr;
 };
 
+template <class T, class G>
+void run_forward(const AttentionForwardArguments<T>& arguments, runtime::Device* device) {
+  over_heads<Forward<T, G>>(arguments, device, arguments.shape.batch * arguments.shape.heads);
+}
+
 }  // namespace
 
 void attention_forward_blocked(const AttentionForwardArguments<float>& arguments,
                                runtime::Device* device) {
-  Forward<float, float>(arguments, device).run();
+  run_forward<float, float>(arguments, device);
 }
 
 void attention_forward_blocked(const AttentionForwardArguments<BFloat16>& arguments, DType operands,
                                runtime::Device* device) {
   if (operands == DType::bf16) {
-    Forward<BFloat16, BFloat16>(arguments, device).run();
+    run_forward<BFloat16, BFloat16>(arguments, device);
   } else {
-    Forward<BFloat16, float>(arguments, device).run();
+    run_forward<BFloat16, float>(arguments, device);
   }
 }
 
 void attention_forward_blocked(const AttentionForwardArguments<Float16>& arguments,
                                runtime::Device* device) {
-  Forward<Float16, float>(arguments, device).run();
+  run_forward<Float16, float>(arguments, device);
 }
 
 }  // namespace sherd::kernel

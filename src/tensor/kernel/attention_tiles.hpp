@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 
+#include "sherd/runtime/team.hpp"
 #include "tensor/kernel/body/attention_softmax.hpp"
 #include "tensor/kernel/body/convert.hpp"
 #include "tensor/kernel/launch.hpp"
@@ -35,6 +37,28 @@ class HeadTile {
   Scratch<G> copy_;
   std::int64_t numel_;
 };
+
+/// Runs of heads, each by a `Work` with memory of its own, on the threads of the team. A counting
+/// device counts the memory of all that would be at work at once.
+template <class Work, class Arguments>
+void over_heads(const Arguments& arguments, runtime::Device* device, std::int64_t heads) {
+  const std::int64_t threads = std::min<std::int64_t>(heads, runtime::team_threads());
+  if (heads == 0) {
+    return;
+  }
+  if (device != nullptr) {
+    std::deque<Work> works;
+    do {
+      works.emplace_back(arguments, device);
+    } while (device->counting() != nullptr && static_cast<std::int64_t>(works.size()) < threads);
+    return works.front().run(0, heads);
+  }
+  constexpr std::int64_t kRunsPerThread = 4;
+  const std::int64_t runs = threads == 1 ? 1 : std::min(heads, threads * kRunsPerThread);
+  runtime::for_blocks(runs, [&](std::int64_t run) {
+    Work(arguments, nullptr).run(heads * run / runs, heads * (run + 1) / runs);
+  });
+}
 
 /// c[m, n] (+)= op(a) op(b) on dense tiles, in f32.
 template <class G>
