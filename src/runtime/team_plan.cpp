@@ -1,19 +1,14 @@
 // How many threads each rank of a node has, and on which cores.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <map>
 #include <numeric>
 #include <set>
 
-#include "sherd/base/check.hpp"
 #include "sherd/runtime/placement.hpp"
 
 namespace sherd::runtime {
 namespace {
-
-constexpr int kMostThreadsOfRank = 4096;
 
 double share_of_cores(std::span<const RankFacts> node, const RankFacts& mine) {
   std::map<int, int> users;
@@ -74,18 +69,7 @@ int threads_said(const std::string& text) {
   int threads = 0;
   const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), threads);
   const bool is_number = error == std::errc() && end == first.data() + first.size();
-  return is_number && threads >= 1 && threads <= kMostThreadsOfRank ? threads : -1;
-}
-
-void require_thread_numbers(const Topology& topology) {
-  for (std::size_t rank = 0; rank < topology.ranks.size(); ++rank) {
-    validate(topology.ranks[rank].omp_num_threads >= 0, [&] {
-      return fmt::format(
-          "OMP_NUM_THREADS is '{}' on rank {} (it is the number of threads that compute for a "
-          "rank). Try: a number from 1 to {}, or unset OMP_NUM_THREADS for one on each core",
-          topology.ranks[rank].omp_text, rank, kMostThreadsOfRank);
-    });
-  }
+  return is_number && threads >= 1 && threads <= kMostThreads ? threads : -1;
 }
 
 int threads_for(std::span<const RankFacts> node, std::size_t local_rank) {
@@ -98,7 +82,7 @@ int threads_for(std::span<const RankFacts> node, std::size_t local_rank) {
   if (mine.cpu_quota > 0) {
     share = std::min(share, mine.cpu_quota / static_cast<double>(node.size()));
   }
-  return std::clamp(static_cast<int>(share + kRounding), 1, kMostThreadsOfRank);
+  return std::clamp(static_cast<int>(share + kRounding), 1, kMostThreads);
 }
 
 TeamPlan team_for(std::span<const RankFacts> node, std::span<const int> threads,

@@ -93,6 +93,20 @@ Found cpu_quota(const Topology& topology) {
   return std::nullopt;
 }
 
+Found threads_unclear(const Topology& topology) {
+  for (std::size_t rank = 0; rank < topology.ranks.size(); ++rank) {
+    const RankFacts& facts = topology.ranks[rank];
+    if (facts.omp_num_threads < 0) {
+      return Finding{"threads_unclear", Severity::error,
+                     fmt::format("OMP_NUM_THREADS is '{}' on rank {} (it is the number of threads "
+                                 "that compute for a rank). Try: a number from 1 to {}, or unset "
+                                 "OMP_NUM_THREADS for one on each core",
+                                 facts.omp_text, rank, kMostThreads)};
+    }
+  }
+  return std::nullopt;
+}
+
 Found threads_list(const Topology& topology) {
   for (const RankFacts& rank : topology.ranks) {
     if (rank.omp_num_threads > 0 && rank.omp_text.find(',') != std::string::npos) {
@@ -109,7 +123,7 @@ Found threads_list(const Topology& topology) {
 
 std::vector<Finding> find_thread_problems(const Topology& topology) {
   std::vector<Finding> found;
-  for (const auto& check : {threads_share_cores, cpu_quota, threads_list}) {
+  for (const auto& check : {threads_unclear, threads_share_cores, cpu_quota, threads_list}) {
     if (Found finding = check(topology)) {
       found.push_back(*std::move(finding));
     }

@@ -211,8 +211,24 @@ class Threads(Info):
             self.assertEqual(len(losses[threads]), 2, done.stdout)
             for folder in ("run", "checkpoints"):
                 subprocess.run(["rm", "-r", self.folder / folder], check=True)
-        for one, three in zip(losses[1], losses[3]):
-            self.assertAlmostEqual(float(one), float(three), delta=2e-4)
+        self.assertEqual(losses[1], losses[3])
+
+    def test_that_are_no_number_are_refused(self):
+        for threads in ("0", "-2", "abc"):
+            done = self.launch(2, PROGRAM, "train", self.config(), env={"OMP_NUM_THREADS": threads})
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"OMP_NUM_THREADS is '{threads}' on rank 0 (it is the number of threads that compute "
+                          "for a rank). Try: a number from 1 to 4096", done.stderr)
+
+    def test_beyond_the_cores_and_lists_are_findings(self):
+        cores = len(self.info(0)["ranks"][0]["cores"])
+        for threads, finding in (("1000", "threads_share_cores"), ("1,4", "threads_list"),
+                                 ("none", "threads_unclear")):
+            found = self.info(0, env={"OMP_NUM_THREADS": threads})
+            self.assertIn(finding, [each["id"] for each in found["findings"]])
+        start = self.launch(1, PROGRAM, "train", self.config(), env={"OMP_NUM_THREADS": str(cores + 1)})
+        self.assertEqual(start.returncode, 0, start.stderr)
+        self.assertIn(f"has {cores + 1} threads on {cores} core", start.stderr)
 
 
 if __name__ == "__main__":

@@ -19,16 +19,16 @@ namespace sherd::runtime {
 /// may give a device twice: find_problems() says so.
 [[nodiscard]] std::vector<int> choose_gpus(std::span<const RankFacts> node);
 
+/// More threads than a rank can have.
+inline constexpr int kMostThreads = 4096;
+
 /// What a value of OMP_NUM_THREADS says: the first number of a list; 0 for an empty text, -1 for
 /// what is no number of threads.
 [[nodiscard]] int threads_said(const std::string& text);
 
-/// Throws ConfigError, the same on every rank, when one has an OMP_NUM_THREADS that says nothing.
-void require_thread_numbers(const Topology& topology);
-
-/// Threads for a rank of a node: OMP_NUM_THREADS if it is set, else its cores, of which one that
-/// several ranks may use counts for each of them in part, and at most the node's share of what a
-/// control group leaves. At least 1.
+/// Threads for a rank of a node: OMP_NUM_THREADS if it says a number, else its cores, of which one
+/// that several ranks may use counts for each of them in part, and at most the node's share of what
+/// a control group leaves. At least 1.
 [[nodiscard]] int threads_for(std::span<const RankFacts> node, std::size_t local_rank);
 
 /// Where the threads of a rank run; `threads`: of each rank of the node. No core is given to two

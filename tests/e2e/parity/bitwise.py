@@ -27,11 +27,11 @@ class Outcomes(ReferenceTest):
         for name, data in first[1].items():
             self.assertTrue(data == second[1][name], f"{name} differs")
 
-    def expect_resumed_equals(self, straight, *more):
+    def expect_resumed_equals(self, straight, *more, env=None):
         # The checkpoint of step 5 is as an interrupted run would have left it.
         shutil.rmtree(self.folder / "run")
         shutil.rmtree(self.folder / "ckpt" / "step-00000010")
-        self.train(*more, np=NP)
+        self.train(*more, np=NP, env=env)
         self.assert_same((straight[0][5:], straight[1]), (self.metrics(keep=None), self.shards()))
 
 
@@ -42,6 +42,15 @@ class Bitwise(Outcomes):
             with self.subTest(strategy=strategy):
                 chosen = f"fsdp_config.sharding_strategy={strategy}"
                 self.assert_same(self.outcome(chosen), self.outcome(chosen))
+
+    def test_any_number_of_threads_goes_on_with_any_other(self):
+        self.reference_config()
+        cases = (((), "2", "7"), (("fsdp_config.mixed_precision=true",), "4,2", "3"))
+        for more, threads, then in cases if NP == 1 else cases[:1]:
+            with self.subTest(more=more):
+                one = self.outcome(*more)
+                self.assert_same(one, self.outcome(*more, env={"OMP_NUM_THREADS": threads}))
+                self.expect_resumed_equals(one, *more, env={"OMP_NUM_THREADS": then})
 
     def test_five_steps_saved_and_five_more_equal_ten(self):
         self.reference_config()
