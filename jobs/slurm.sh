@@ -19,9 +19,9 @@ read_site_env() {
       "'spack load sherd' in the file that SHERD_SITE_ENV names"
     exit 2
   fi
-  # srun takes neither from sbatch: without the first every rank gets one core (since Slurm 22.05).
+  # srun does not take it from sbatch: without it every rank gets one core (since Slurm 22.05), and with
+  # it one thread for each of its cores, unless OMP_NUM_THREADS says otherwise.
   export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
-  export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$SRUN_CPUS_PER_TASK}
 }
 
 # A field of what Slurm knows of this job, such as JobState.
