@@ -2,12 +2,16 @@
 // alternating steps of one process, and the step's own matrix products replayed on the buffers they
 // used.
 //   mpirun -n 2 bench_step --dtype bf16
-// Prints one JSON line. The sizes default to 25.6 M parameters.
+//   mpirun -n 1 bench_step --dtype bf16 --threads 2 --batch 8
+// Prints one JSON line. The sizes default to 25.6 M parameters, the threads of a rank to what
+// `sherd info` says. node_mib is what the ranks hold in memory together, shared pages counted once.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -19,6 +23,7 @@
 #include "sherd/models/llama.hpp"
 #include "sherd/optim/adamw.hpp"
 #include "sherd/runtime/runtime.hpp"
+#include "sherd/runtime/team.hpp"
 #include "sherd/tensor/kernel/matmul.hpp"
 
 namespace {
@@ -35,6 +40,7 @@ struct Options {
   std::string backend = "auto";
   bool only_full = false;
   bool checkpointing = false;
+  int threads = 0;
 };
 
 double median(std::vector<double> values) {
@@ -112,6 +118,21 @@ class Training {
   double loss_ = 0.0;
 };
 
+/// Proportional set sizes of all ranks: a page that several share counts once.
+double node_mib(comm::Communicator& world) {
+  std::int64_t kib = 0;
+  std::ifstream rollup("/proc/self/smaps_rollup");
+  for (std::string word; rollup >> word;) {
+    if (word == "Pss:") {
+      rollup >> kib;
+      break;
+    }
+  }
+  std::int64_t all = 0;
+  world.all_reduce(&kib, &all, 1, DType::i64, comm::ReduceOp::sum).wait();
+  return static_cast<double>(all) / 1024;
+}
+
 struct Replay {
   double flops = 0.0;
   double seconds = 0.0;
@@ -163,12 +184,17 @@ Options parse(int argc, char** argv) {
   app.add_option("--steps", options.steps, "measured steps of each kind");
   app.add_option("--dtype", options.dtype, "f32 or bf16")->check(CLI::IsMember({"f32", "bf16"}));
   app.add_option("--backend", options.backend, "auto, shm or mpi");
+  app.add_option("--threads", options.threads, "of each rank: OMP_NUM_THREADS")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--only-full", options.only_full, "FULL_SHARD alone (for profiling)");
   app.add_flag("--activation-checkpointing", options.checkpointing, "recompute blocks");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
+  }
+  if (options.threads > 0) {  // before MPI and libraries start
+    setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);
   }
   return options;
 }
@@ -177,7 +203,8 @@ Options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  runtime::Runtime runtime(argc, argv);
+  int name_alone = 1;  // Kokkos has a --threads of its own
+  runtime::Runtime runtime(name_alone, argv);
   comm::MeshComms comms = comm::make_mesh_comms(options.backend);
   Training full(options, comms, fsdp::ShardingStrategy::full_shard);
   std::optional<Training> none;
@@ -202,16 +229,18 @@ int main(int argc, char** argv) {
       (6.0 * static_cast<double>(llama.parameter_count()) +
        6.0 * static_cast<double>(llama.num_hidden_layers * options.seq * llama.hidden_size));
   const double step = median(full_seconds);
+  const double mib = node_mib(*comms.world);
   if (runtime.rank() == 0) {
     fmt::print(
-        "{{\"bench\":\"step\",\"dtype\":\"{}\",\"ranks\":{},\"parameters\":{},\"full_shard_ms\":{:."
+        "{{\"bench\":\"step\",\"dtype\":\"{}\",\"ranks\":{},\"threads\":{},\"node_mib\":{:.0f},"
+        "\"parameters\":{},\"full_shard_ms\":{:."
         "2f},"
         "\"no_shard_ms\":{:.2f},\"full_over_no\":{},\"tokens_per_second\":{:.0f},"
         "\"step_gflops_per_rank\":{:.1f},\"replay_gflops_per_rank\":{:.1f},\"step_over_replay\":{:."
         "3f},"
         "\"replay_ms\":{:.2f},\"loss\":{:.4f}}}\n",
-        options.dtype, runtime.size(), llama.parameter_count(), step * 1e3,
-        median(none_seconds) * 1e3,
+        options.dtype, runtime.size(), runtime::team_threads(), mib, llama.parameter_count(),
+        step * 1e3, median(none_seconds) * 1e3,
         options.only_full ? "null" : fmt::format("{:.4f}", step / median(none_seconds)),
         tokens * runtime.size() / step, flops / step / 1e9, replay.flops / replay.seconds / 1e9,
         flops / step / (replay.flops / replay.seconds), replay.seconds * 1e3, full.loss());

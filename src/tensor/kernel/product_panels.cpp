@@ -1,7 +1,9 @@
 #include "tensor/kernel/product_panels.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "sherd/runtime/team.hpp"
 
@@ -25,8 +27,12 @@ constexpr GoodSizes kAvx512{256, 512, 512, 128};
 /// oneDNN's older kernels take a slow way, at 0.6 of the rate, for few rows of a transposed a.
 constexpr GoodSizes kAvx2{768, 768, 768, 256};
 
+/// How many parts of about a good size, or somewhat larger: a number that 2 threads share evenly,
+/// from 8 on 4 threads, from 16 on 8.
 std::int64_t parts(std::int64_t size, std::int64_t good) {
-  return std::max<std::int64_t>(1, size / good);
+  const auto most = static_cast<std::uint64_t>(std::max<std::int64_t>(1, size / good));
+  const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(most) / 2, most > 1 ? 2 : 1);
+  return static_cast<std::int64_t>(most / step * step);
 }
 
 /// `size` in that many parts of equal whole lines.

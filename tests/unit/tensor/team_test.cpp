@@ -276,6 +276,8 @@ TEST(Panels, CoverTheResultInPartsThatAreWorthAHandOver) {
     EXPECT_EQ(panels_of({64, 64, 64}, avx512), (Panels{64, 64}));
   }
   EXPECT_EQ(panels_of({1024, 1536, 512}, true), (Panels{256, 1536}));
+  EXPECT_EQ(panels_of({1376, 512, 1024}, true), (Panels{352, 512}));  // 4, not 5
+  EXPECT_EQ(panels_of({768, 512, 1024}, true), (Panels{384, 512}));
   EXPECT_EQ(panels_of({2048, 2048, 2048}, true), (Panels{512, 512}));
 }
 
