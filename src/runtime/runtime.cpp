@@ -40,7 +40,7 @@ struct Runtime::Impl {
         topology(describe(launch)),
         kokkos(argc, argv),
         team(team_of_this_rank(topology)),
-        scope(&team) {}
+        scope(team.threads() > 1 ? &team : nullptr) {}
 
   Launch launch;
   MpiEnv mpi;

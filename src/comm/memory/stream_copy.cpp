@@ -7,14 +7,15 @@
 #include <emmintrin.h>
 #endif
 
+#include "comm/memory/pieces.hpp"
+
 namespace sherd::comm {
+namespace {
 
 #if defined(__x86_64__)
 
-void stream_copy(void* to, const void* from, std::size_t bytes) noexcept {
+void stream_piece(std::byte* out, const std::byte* in, std::size_t bytes) noexcept {
   constexpr std::size_t kLine = 64;
-  auto* out = static_cast<std::byte*>(to);
-  const auto* in = static_cast<const std::byte*>(from);
   const std::size_t to_line = (kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine;
   if (bytes < to_line + kLine) {
     std::memcpy(out, in, bytes);
@@ -40,10 +41,19 @@ void stream_copy(void* to, const void* from, std::size_t bytes) noexcept {
 
 #else
 
-void stream_copy(void* to, const void* from, std::size_t bytes) noexcept {
-  std::memcpy(to, from, bytes);
+void stream_piece(std::byte* out, const std::byte* in, std::size_t bytes) noexcept {
+  std::memcpy(out, in, bytes);
 }
 
 #endif
+
+}  // namespace
+
+void stream_copy(void* to, const void* from, std::size_t bytes) noexcept {
+  for_pieces(bytes, [&](std::size_t first, std::size_t count) {
+    stream_piece(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                 count);
+  });
+}
 
 }  // namespace sherd::comm

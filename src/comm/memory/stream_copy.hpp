@@ -8,8 +8,8 @@ namespace sherd::comm {
 /// store reads the line first that it is about to overwrite.
 inline constexpr std::size_t kStreamBytes = std::size_t{8} << 20;
 
-/// memcpy with stores that go past the caches, for destinations nobody reads soon. Ranges must not
-/// overlap. The stores are complete, for other cores too, when it returns.
+/// memcpy by the rank's team with stores that go past the caches, for destinations nobody reads
+/// soon. Ranges must not overlap. The stores are complete, for other cores too, when it returns.
 void stream_copy(void* to, const void* from, std::size_t bytes) noexcept;
 
 }  // namespace sherd::comm

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "comm/memory/pieces.hpp"
 #include "comm/memory/stream_copy.hpp"
 #include "comm/reduce/reduce_kernels.hpp"
 #include "sherd/base/error.hpp"
@@ -13,19 +14,26 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 4096;
 
+/// Where the inputs are from a byte on.
+std::vector<const void*> moved(std::span<const void* const> inputs, std::size_t bytes) {
+  std::vector<const void*> at(inputs.begin(), inputs.end());
+  for (const void*& input : at) {
+    input = static_cast<const std::byte*>(input) + bytes;
+  }
+  return at;
+}
+
 /// Block by block through memory that stays in the first cache, from there past the caches.
-void reduce_streaming(ReduceKernel kernel, std::byte* out, std::span<const void* const> inputs,
-                      std::size_t count, std::size_t width) {
+void reduce_streaming(ReduceKernel kernel, std::byte* out, std::vector<const void*> inputs,
+                      std::size_t bytes, std::size_t width) {
   alignas(64) std::byte block[kBlockBytes];
-  std::vector<const void*> at(inputs.size());
-  const std::size_t bytes = count * width;
   for (std::size_t begin = 0; begin < bytes; begin += kBlockBytes) {
     const std::size_t n = std::min(kBlockBytes, bytes - begin);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      at[i] = static_cast<const std::byte*>(inputs[i]) + begin;
-    }
-    kernel(block, at.data(), at.size(), n / width);
+    kernel(block, inputs.data(), inputs.size(), n / width);
     stream_copy(out + begin, block, n);
+    for (const void*& input : inputs) {
+      input = static_cast<const std::byte*>(input) + n;
+    }
   }
 }
 
@@ -48,11 +56,16 @@ void reduce(void* out, std::span<const void* const> inputs, std::size_t count, D
     return;
   }
   const ReduceKernel kernel = find_reduce_kernel(dtype, op);
-  if (destination == Destination::memory) {
-    reduce_streaming(kernel, static_cast<std::byte*>(out), inputs, count, width);
-  } else {
-    kernel(out, inputs.data(), inputs.size(), count);
-  }
+  for_pieces(count * width, [&](std::size_t first, std::size_t bytes) {
+    std::byte* to = static_cast<std::byte*>(out) + first;
+    if (destination == Destination::memory) {
+      reduce_streaming(kernel, to, moved(inputs, first), bytes, width);
+    } else if (first == 0 && bytes == count * width) {
+      kernel(out, inputs.data(), inputs.size(), count);
+    } else {
+      kernel(to, moved(inputs, first).data(), inputs.size(), bytes / width);
+    }
+  });
 }
 
 }  // namespace sherd::comm

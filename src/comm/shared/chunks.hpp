@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "comm/memory/pieces.hpp"
 #include "comm/memory/stream_copy.hpp"
 #include "comm/reduce/reduce.hpp"
 
@@ -23,7 +24,10 @@ inline constexpr std::size_t kStagePastCaches = std::size_t{16} << 10;
 
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes != 0 && to != from) {
-    std::memcpy(to, from, bytes);
+    for_pieces(bytes, [&](std::size_t first, std::size_t count) {
+      std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                  count);
+    });
   }
 }
 

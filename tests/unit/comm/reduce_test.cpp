@@ -8,6 +8,7 @@
 
 #include "sherd/base/error.hpp"
 #include "sherd/base/half.hpp"
+#include "sherd/runtime/team.hpp"
 
 namespace sherd {
 namespace {
@@ -121,6 +122,21 @@ TEST(Reduce, RefusesWhatCannotBeAdded) {
   std::uint16_t word = 0;
   const std::vector<const void*> inputs{&word, &word};
   EXPECT_THROW(reduce(&word, inputs, 1, DType::u16, ReduceOp::sum), ArgumentError);
+}
+
+TEST(Reduce, ByATeamGivesTheSameBits) {
+  const auto inputs = random_inputs<float>(3, 100'003);
+  runtime::Team team({3, {}, false});
+  for (const auto destination : {comm::Destination::caches, comm::Destination::memory}) {
+    std::vector<float> one(inputs[0].size()), many(one.size(), -1.0F);
+    const auto sum = [&](std::vector<float>& out) {
+      reduce(out.data(), pointers(inputs), out.size(), DType::f32, ReduceOp::sum, destination);
+    };
+    sum(one);
+    const runtime::TeamScope scope(&team);
+    sum(many);
+    EXPECT_EQ(one, many);
+  }
 }
 
 }  // namespace

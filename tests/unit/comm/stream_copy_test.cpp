@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sherd/runtime/team.hpp"
+
 namespace sherd {
 namespace {
 
@@ -26,6 +28,19 @@ TEST(StreamCopy, CopiesAnyLengthFromAndToAnyAlignment) {
       }
     }
   }
+}
+
+TEST(StreamCopy, ByATeamCopiesEveryPiece) {
+  std::vector<unsigned char> from(1'000'003), to(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    from[i] = static_cast<unsigned char>(i * 7 + i / 251);
+  }
+  runtime::Team team({3, {}, false});
+  const runtime::TeamScope scope(&team);
+  comm::stream_copy(to.data() + 1, from.data(), from.size() - 2);
+  EXPECT_TRUE(std::equal(from.begin(), from.end() - 2, to.begin() + 1));
+  EXPECT_EQ(to.front(), 0);
+  EXPECT_EQ(to.back(), 0);
 }
 
 }  // namespace
