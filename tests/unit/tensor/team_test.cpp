@@ -212,7 +212,7 @@ struct Sizes {
 
 /// Sizes that are cut along rows, along columns and both, with rests; the last is not.
 constexpr Sizes kProducts[] = {
-    {300, 520, 260}, {530, 700, 101}, {130, 1100, 260}, {1030, 1030, 260}, {17, 33, 65}};
+    {300, 520, 260}, {530, 700, 101}, {130, 1100, 260}, {1030, 1090, 700}, {17, 33, 65}};
 
 /// A forward, a gradient of the input and an accumulated one of a weight.
 enum class Form : std::uint8_t { forward, input, weight };
