@@ -144,6 +144,8 @@ Json ranks_json(const Topology& topology) {
                     {"numa_nodes", facts.numa_nodes},
                     {"threads", topology.threads_of_rank[rank]},
                     {"threads_from", facts.omp_num_threads > 0 ? "OMP_NUM_THREADS" : "cores"},
+                    {"pinned_to", runtime::team_of_rank(topology, static_cast<int>(rank)).cpus},
+                    {"cpu_quota", facts.cpu_quota > 0 ? Json(facts.cpu_quota) : Json()},
                     {"gpu", taken_gpu_json(topology, rank)},
                     {"visible_gpus", gpus_json(facts.visible_gpus)},
                     {"cuda_visible_devices", text_or_null(facts.cuda_visible_devices)}});

@@ -39,7 +39,7 @@ struct Runtime::Impl {
         mpi(argc, argv),
         topology(describe(launch)),
         kokkos(argc, argv),
-        team(team_of_this_rank(topology)),
+        team(team_of_rank(topology, topology.rank)),
         scope(team.threads() > 1 ? &team : nullptr) {}
 
   Launch launch;

@@ -100,11 +100,12 @@ TeamPlan team_for(std::span<const RankFacts> node, std::span<const int> threads,
   return plan;
 }
 
-TeamPlan team_of_this_rank(const Topology& topology) {
-  const std::span<const RankFacts> node = ranks_of_node(topology, topology.node);
+TeamPlan team_of_rank(const Topology& topology, int rank) {
+  const auto at = static_cast<std::size_t>(rank);
+  const std::span<const RankFacts> node = ranks_of_node(topology, topology.node_of_rank[at]);
   const auto first = static_cast<std::size_t>(node.data() - topology.ranks.data());
   return team_for(node, std::span(topology.threads_of_rank).subspan(first, node.size()),
-                  static_cast<std::size_t>(topology.local_rank));
+                  at - first);
 }
 
 }  // namespace sherd::runtime

@@ -36,7 +36,7 @@ inline constexpr int kMostThreads = 4096;
 /// their rank where there are more, or too few.
 [[nodiscard]] TeamPlan team_for(std::span<const RankFacts> node, std::span<const int> threads,
                                 std::size_t local_rank);
-[[nodiscard]] TeamPlan team_of_this_rank(const Topology& topology);
+[[nodiscard]] TeamPlan team_of_rank(const Topology& topology, int rank);
 
 /// The ranks of a node, which lie side by side.
 [[nodiscard]] std::span<const RankFacts> ranks_of_node(const Topology& topology, int node);
