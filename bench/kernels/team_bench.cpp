@@ -68,7 +68,8 @@ void report(const char* name, const Fork& fork) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {
+#if defined(_OPENMP)
   if (argc > 1 && std::string_view(argv[1]) == "--openmp") {
     report("openmp", [](double block) {
 #pragma omp parallel for schedule(dynamic) num_threads(2)
@@ -78,6 +79,7 @@ int main(int argc, char** argv) {
     });
     return 0;
   }
+#endif
   sherd::runtime::Team team({2, {0, 1}, true});
   report("team", [&](double block) { team.run(2, [&](std::int64_t) { work(block); }); });
   return 0;

@@ -72,7 +72,7 @@ Found threads_share_cores(const Topology& topology) {
 
 /// A limit on time is no limit on cores: threads run at once, and are stopped for the rest of each
 /// period.
-Found cpu_quota(const Topology& topology) {
+Found beyond_quota(const Topology& topology) {
   for (int node = 0; node < topology.nodes; ++node) {
     const std::span<const RankFacts> ranks = ranks_of_node(topology, node);
     const auto first = ranks.data() - topology.ranks.data();
@@ -123,7 +123,7 @@ Found threads_list(const Topology& topology) {
 
 std::vector<Finding> find_thread_problems(const Topology& topology) {
   std::vector<Finding> found;
-  for (const auto& check : {threads_unclear, threads_share_cores, cpu_quota, threads_list}) {
+  for (const auto& check : {threads_unclear, threads_share_cores, beyond_quota, threads_list}) {
     if (Found finding = check(topology)) {
       found.push_back(*std::move(finding));
     }

@@ -62,7 +62,9 @@ Panels panels_of(const onednn::Product& p, bool has_avx512) noexcept {
   constexpr std::int64_t kRowLine = 16;
   constexpr std::int64_t kColLine = 64;
   const GoodSizes& good = has_avx512 ? kAvx512 : kAvx2;
-  const std::int64_t wanted = panels_wanted(p.m * p.n * p.k);
+  // Few rows take as long as these: the time is that of reading b.
+  constexpr std::int64_t kFewRows = 16;
+  const std::int64_t wanted = panels_wanted(std::max(p.m, kFewRows) * p.n * p.k);
   if (wanted == 1) {
     return {p.m, p.n};
   }

@@ -267,7 +267,8 @@ TEST(Threads, DoNotChangeTheBitsOfProducts) {
 TEST(Panels, CoverTheResultInPartsThatAreWorthAHandOver) {
   for (const bool avx512 : {true, false}) {
     for (const Sizes& s : {Sizes{1024, 512, 512}, Sizes{1024, 1536, 512}, Sizes{2048, 2048, 2048},
-                           Sizes{1, 128'256, 4096}, Sizes{8192, 512, 1024}, Sizes{529, 511, 777}}) {
+                           Sizes{1, 128'256, 4096}, Sizes{8192, 512, 1024}, Sizes{1, 4096, 4096},
+                           Sizes{529, 511, 777}}) {
       const Panels panels = panels_of({s.m, s.n, s.k}, avx512);
       EXPECT_GE(panels.rows, 1);
       EXPECT_GE(panels.cols, 1);
