@@ -9,6 +9,7 @@
 #include "sherd/base/config.hpp"
 #include "sherd/base/error.hpp"
 #include "sherd/base/expand_path.hpp"
+#include "sherd/runtime/placement.hpp"
 
 namespace sherd::cli {
 namespace {
@@ -50,6 +51,8 @@ void add_plan(CLI::App& app, Request& request) {
   plan->add_option("--nodes", options.nodes, "How many nodes (1)");
   plan->add_option("--ranks-per-node", options.ranks_per_node,
                    "Ranks on each (1, or world_size of the YAML file over the nodes)");
+  plan->add_option("--threads", options.threads, "Of each rank (1)")
+      ->check(CLI::Range(1, runtime::kMostThreads));
   plan->add_flag("--no-shared-memory", options.no_shared_memory,
                  "The ranks of a node share no memory");
   add_plan_changes(*plan, options.changes);

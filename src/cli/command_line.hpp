@@ -29,6 +29,7 @@ struct PlanOptions {
   std::string model;  ///< config.json or its folder
   std::optional<int> nodes;
   std::optional<int> ranks_per_node;
+  int threads = 1;
   bool no_shared_memory = false;
   plan::PlanChanges changes;
   std::string memory;

@@ -38,6 +38,7 @@ plan::PlanShape shape_for(const PlanOptions& options, const config::FsdpConfig& 
   shape.ranks_per_node = options.ranks_per_node.value_or(wanted / shape.nodes);
   validate(shape.ranks_per_node > 0,
            fmt::format("--ranks-per-node is {}. Try: --ranks-per-node 1", shape.ranks_per_node));
+  shape.threads = options.threads;
   shape.shared_memory =
       !options.no_shared_memory && config.comm_backend != "mpi" && config.device == "cpu";
   return shape;

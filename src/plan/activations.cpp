@@ -17,7 +17,7 @@ ActivationPeak measure(const ActivationInput& input,
   const auto module = input.model.make(checkpointing);
   Tokens tokens;
   return measure_activations(
-      *module, {input.dtype, input.native_products}, [&](nn::Module& decoder) {
+      *module, {input.dtype, input.native_products, input.threads}, [&](nn::Module& decoder) {
         const Shape shape{input.sequences, input.sequence_length};
         tokens.ids = Tensor::empty(shape, DType::i32, MemoryKind::device);
         tokens.targets = Tensor::empty(shape, DType::i32, MemoryKind::device);

@@ -125,6 +125,7 @@ Json header_json(const StepPlan& plan) {
           {"parameters", subject.config.model.spec.facts().parameters},
           {"nodes", plan.shape.nodes},
           {"ranks_per_node", plan.shape.ranks_per_node},
+          {"threads", plan.shape.threads},
           {"shared_memory", plan.shape.shared_memory},
           {"strategy", fsdp::row(plan.options.strategy).name},
           {"types", types_json(plan.options.mixed_precision)},

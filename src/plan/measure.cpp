@@ -67,12 +67,14 @@ class LiveBytes {
 ActivationPeak measure_activations(nn::Module& module, const MeasureOptions& options,
                                    const std::function<nn::Variable(nn::Module&)>& loss) {
   std::function<void()> sample;
-  const std::shared_ptr<runtime::Device> device = runtime::make_counting(
-      {.native_bf16 = options.native_products, .on_allocate = [&sample](std::size_t) {
-         if (sample) {
-           sample();
-         }
-       }});
+  const std::shared_ptr<runtime::Device> device =
+      runtime::make_counting({.native_bf16 = options.native_products,
+                              .threads = options.threads,
+                              .on_allocate = [&sample](std::size_t) {
+                                if (sample) {
+                                  sample();
+                                }
+                              }});
   const runtime::DeviceScope scope(device);
   const ParametersOnDevice parameters(module, options.dtype);
   const LiveBytes live(*device);

@@ -25,6 +25,7 @@ ActivationInput activation_input(const PlanSubject& subject) {
 /// The configured way to checkpoint is one of the three, so each is counted once.
 void add_activations(StepPlan& plan) {
   ActivationInput input = activation_input(plan.subject);
+  input.threads = plan.shape.threads;
   const auto configured = input.checkpointing;
   input.checkpointing = std::nullopt;
   plan.kept = plan_activations(input);

@@ -1,6 +1,8 @@
 // The plan as text: what is cut and what travels. plan_bytes_text.cpp has the bytes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "plan/bytes_text.hpp"
 #include "plan/format.hpp"
 #include "sherd/mesh/device_mesh.hpp"
@@ -15,8 +17,9 @@ std::string header(const StepPlan& plan) {
   const fsdp::MixedPrecisionPolicy& policy = plan.options.mixed_precision;
   std::string text = fmt::format("{}: {} parameters\n", subject.name,
                                  subject.config.model.spec.facts().parameters);
-  text += fmt::format("mesh      {} node(s) x {} ranks = {} ranks, {}\n", shape.nodes,
+  text += fmt::format("mesh      {} node(s) x {} ranks = {} ranks{}, {}\n", shape.nodes,
                       shape.ranks_per_node, shape.ranks(),
+                      shape.threads == 1 ? "" : fmt::format(" of {} threads", shape.threads),
                       shape.shared_memory ? "the ranks of a node share memory"
                                           : "every rank has memory of its own");
   text += fmt::format("strategy  {}, prefetch depth {}, {} reduction slots\n",
@@ -167,7 +170,9 @@ std::string plan_text(const runtime::Topology& topology, const config::TrainConf
   const bool shared =
       config.fsdp_config.comm_backend != "mpi" && config.fsdp_config.device == "cpu";
   const mesh::DeviceMesh mesh(topology.node_of_rank);  // refuses nodes of unequal size, as training
-  const PlanShape shape{mesh.nodes(), mesh.local_size(), shared};
+  const std::vector<int>& threads = topology.threads_of_rank;
+  const int most = threads.empty() ? 1 : *std::max_element(threads.begin(), threads.end());
+  const PlanShape shape{mesh.nodes(), mesh.local_size(), shared, most};
   return plan_text(plan_step(plan_subject(config, {}, shape), shape));
 }
 

@@ -22,6 +22,7 @@ struct ActivationInput {
   /// Whether the processor multiplies bf16 itself. Where it does not, and for f16, a product's
   /// operands are copied to f32 while it runs.
   bool native_products = true;
+  int threads = 1;  ///< of the rank
 };
 
 using models::KeptTensors;

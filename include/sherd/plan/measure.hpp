@@ -14,6 +14,7 @@ struct MeasureOptions {
   /// Whether the processor multiplies bf16 itself. Where it does not, and for f16, a product's
   /// operands are copied to f32 while it runs.
   bool native_products = true;
+  int threads = 1;  ///< of the rank: some kernels take memory for each
 };
 
 /// Bytes of a step beside parameters and their gradients, which are there before it.

@@ -20,6 +20,7 @@ struct PlanShape {
   int nodes = 1;
   int ranks_per_node = 1;
   bool shared_memory = true;  ///< the ranks of a node share memory (the shm backend)
+  int threads = 1;            ///< of each rank
   [[nodiscard]] int ranks() const noexcept { return nodes * ranks_per_node; }
 };
 

@@ -12,6 +12,7 @@ struct CountingOptions {
   /// Whether bf16 products are taken to be the processor's own; where they are not, and for f16,
   /// the f32 copies of a product's operands and result are counted while it would run.
   bool native_bf16 = true;
+  int threads = 1;  ///< that would compute: each counts the memory it would take for itself
   /// Called after every allocation of device memory with all that is in use.
   std::function<void(std::size_t live_bytes)> on_allocate = {};
 };

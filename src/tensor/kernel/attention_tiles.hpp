@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "sherd/runtime/counting_device.hpp"
 #include "sherd/runtime/team.hpp"
 #include "tensor/kernel/body/attention_softmax.hpp"
 #include "tensor/kernel/body/convert.hpp"
@@ -42,18 +43,20 @@ class HeadTile {
 /// device counts the memory of all that would be at work at once.
 template <class Work, class Arguments>
 void over_heads(const Arguments& arguments, runtime::Device* device, std::int64_t heads) {
-  const std::int64_t threads = std::min<std::int64_t>(heads, runtime::team_threads());
   if (heads == 0) {
     return;
   }
   if (device != nullptr) {
+    const runtime::CountingOptions* counting = device->counting();
+    const std::int64_t at_once = counting != nullptr ? counting->threads : 1;
     std::deque<Work> works;
-    do {
+    for (std::int64_t i = 0; i < std::min(heads, at_once); ++i) {
       works.emplace_back(arguments, device);
-    } while (device->counting() != nullptr && static_cast<std::int64_t>(works.size()) < threads);
+    }
     return works.front().run(0, heads);
   }
   constexpr std::int64_t kRunsPerThread = 4;
+  const std::int64_t threads = runtime::team_threads();
   const std::int64_t runs = threads == 1 ? 1 : std::min(heads, threads * kRunsPerThread);
   runtime::for_blocks(runs, [&](std::int64_t run) {
     Work(arguments, nullptr).run(heads * run / runs, heads * (run + 1) / runs);

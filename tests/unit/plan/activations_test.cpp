@@ -8,6 +8,7 @@
 #include "sherd/fsdp/fully_shard.hpp"
 #include "sherd/models/llama.hpp"
 #include "sherd/plan/activations.hpp"
+#include "sherd/runtime/team.hpp"
 #include "sherd/tensor/kernel/matmul.hpp"
 #include "sherd/tensor/memory_stats.hpp"
 
@@ -90,6 +91,21 @@ TEST(PlanActivations, EqualWhatAStepHolds) {
        {"backward of lm_head", "backward of layers.2 mlp", "backward of layers.0 self_attn"}) {
     EXPECT_EQ(places.count(place), 1U) << place << " was never the peak: cases are missing";
   }
+}
+
+/// Long sequences, where attention is the peak: what its threads take for themselves is in the
+/// plan.
+TEST(PlanActivations, CoverTheThreadsOfARank) {
+  const models::LlamaConfig model = model_of(16, 16, 1, 4, 4, 16);
+  ActivationInput input{models::llama_model(model), 1, 512, DType::f32, std::nullopt,
+                        has_native_bf16()};
+  const std::size_t alone = plan_activations(input).peak;
+  input.threads = 3;
+  const std::size_t planned = plan_activations(input).peak;
+  runtime::Team team({3, {}, false});
+  const runtime::TeamScope scope(&team);
+  EXPECT_GT(planned, alone);
+  EXPECT_LE(measured_peak(model, input), planned);
 }
 
 /// The engine adds nothing to activations: all it holds is in its own plan.
