@@ -16,7 +16,7 @@ namespace sherd::runtime {
 namespace {
 
 constexpr int kPoison = 0xFF;  // NaN in every floating type
-constexpr std::size_t kCoarse = std::size_t{2} << 20;
+constexpr std::size_t kEmulatedCoarse = std::size_t{2} << 20;
 
 class StreamOfQueue final : public EmulatedStream {
  public:
@@ -91,9 +91,9 @@ class StreamOfQueue final : public EmulatedStream {
 
 /// Blocks of the emulated memory; poisoned fresh, and again where the compute stream is when they
 /// are released.
-class DeviceBlocks final : public BlockSource {
+class EmulatedDeviceBlocks final : public BlockSource {
  public:
-  DeviceBlocks(EmulatedMemory& memory, StreamOfQueue& compute, bool poison)
+  EmulatedDeviceBlocks(EmulatedMemory& memory, StreamOfQueue& compute, bool poison)
       : memory_(memory), compute_(compute), poison_(poison) {}
 
   std::byte* obtain(std::size_t size) noexcept override {
@@ -118,9 +118,9 @@ class DeviceBlocks final : public BlockSource {
 };
 
 /// Host memory; poisoned at once when it is released, for the host may use it at once.
-class PinnedBlocks final : public BlockSource {
+class EmulatedPinnedBlocks final : public BlockSource {
  public:
-  explicit PinnedBlocks(bool poison) : poison_(poison) {}
+  explicit EmulatedPinnedBlocks(bool poison) : poison_(poison) {}
   std::byte* obtain(std::size_t size) noexcept override {
     return static_cast<std::byte*>(std::aligned_alloc(64, size));
   }
@@ -147,8 +147,8 @@ class EmulatedDevice final : public Device {
         compute_(scheduler_),
         device_blocks_(scheduler_->memory(), compute_, options.poison_memory),
         pinned_blocks_(options.poison_memory),
-        device_pool_(device_blocks_, kCoarse),
-        pinned_pool_(pinned_blocks_, kCoarse) {}
+        device_pool_(device_blocks_, kEmulatedCoarse),
+        pinned_pool_(pinned_blocks_, kEmulatedCoarse) {}
   ~EmulatedDevice() override {
     release_pooled(MemoryKind::pinned);
     release_pooled(MemoryKind::device);
@@ -199,8 +199,8 @@ class EmulatedDevice final : public Device {
   DeviceDescription description_;
   std::shared_ptr<EmulatedScheduler> scheduler_;
   StreamOfQueue compute_;
-  DeviceBlocks device_blocks_;
-  PinnedBlocks pinned_blocks_;
+  EmulatedDeviceBlocks device_blocks_;
+  EmulatedPinnedBlocks pinned_blocks_;
   BlockPool device_pool_;
   BlockPool pinned_pool_;
 };
