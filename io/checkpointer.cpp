@@ -184,6 +184,8 @@ Checkpointer::Checkpointer(comm::MeshComms& comms, CheckpointerOptions options,
 
 Checkpointer::~Checkpointer() = default;
 
+void Checkpointer::prepare(const dtensor::StateDict& state) { impl_->saver.prepare(state); }
+
 SaveTicket Checkpointer::save_async(std::int64_t step, const dtensor::StateDict& state) {
   const SaveTicket ticket = impl_->saver.save(step, state);
   ticket.wait_staged();

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "checkpoint/measure.hpp"
@@ -29,6 +31,8 @@ struct Options {
   int repetitions = 5;
   std::uint64_t staging_mib = 0;  // per node; 0: the default
   bool mpio = false;
+  bool lazy = false;
+  double prepare = -1;  // seconds; negative: the first save is not prepared
 };
 
 void require(bool good, const char* what) {
@@ -86,7 +90,9 @@ double bare_copy(Communicator& world, const sherd::dtensor::StateDict& state, st
 }
 
 struct Times {
+  double prepare = 0;
   double first_stall = 0;
+  double first_staged = 0;
   std::vector<double> stall, staged, written, durable, commit, wait, cpu;
 };
 
@@ -97,24 +103,36 @@ class Saves {
         const char* folder)
       : world_(*comms.world),
         directory_(std::filesystem::path(options.directory) / folder),
+        lazy_(options.lazy),
         checkpointer_(comms, checkpointer_options(options, backend)) {}
+
+  /// As a training does before its first step, which takes that long here.
+  void prepare(const sherd::dtensor::StateDict& state, double seconds) {
+    world_.barrier();
+    const Clock::time_point start = Clock::now();
+    checkpointer_.prepare(state);
+    times_.prepare = slowest(world_, seconds_since(start));
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
 
   void run(int step, const sherd::dtensor::StateDict& state) {
     world_.barrier();
     const double cpu = cpu_seconds(world_);
     const Clock::time_point start = Clock::now();
-    const auto ticket = checkpointer_.save_async(step, state);
+    const auto ticket =
+        lazy_ ? checkpointer_.save_lazily(step, state) : checkpointer_.save_async(step, state);
+    const double stall = slowest(world_, ticket.stall_seconds());
     ticket.wait();
     const double waited = slowest(world_, seconds_since(start));
     const sherd::io::SaveTimes seen = ticket.times();
     const double commit = slowest(world_, seen.committed);
-    const double stall = slowest(world_, ticket.stall_seconds());
     const double staged = slowest(world_, seen.staged);
     const double written = slowest(world_, seen.written);
     const double durable = slowest(world_, seen.durable);
     const double used = cpu_seconds(world_) - cpu;
     if (step == 0) {  // makes the plan and takes the memory
       times_.first_stall = stall;
+      times_.first_staged = staged;
       return;
     }
     times_.stall.push_back(stall);
@@ -129,12 +147,13 @@ class Saves {
   std::string json(double gigabytes, double bare) const {
     const double durable = median(times_.durable);
     return fmt::format(
-        "{{\"first_stall_s\":{:.4f},\"stall_s\":{:.4f},\"staged_s\":{:.4f},\"written_s\":{:.4f},"
+        "{{\"prepare_s\":{:.4f},\"first_stall_s\":{:.4f},\"first_staged_s\":{:.4f},\"stall_s\":{:."
+        "4f},\"staged_s\":{:.4f},\"written_s\":{:.4f},"
         "\"durable_s\":{:.4f},\"committed_s\":{:.4f},\"waited_s\":{:.4f},\"durable_gbps\":{:.3f},"
         "\"of_direct_pwrite\":{:.3f},\"cpu_s\":{:.3f}}}",
-        times_.first_stall, median(times_.stall), median(times_.staged), median(times_.written),
-        durable, median(times_.commit), median(times_.wait), gigabytes / durable, bare / durable,
-        median(times_.cpu));
+        times_.prepare, times_.first_stall, times_.first_staged, median(times_.stall),
+        median(times_.staged), median(times_.written), durable, median(times_.commit),
+        median(times_.wait), gigabytes / durable, bare / durable, median(times_.cpu));
   }
 
   [[nodiscard]] std::filesystem::path directory() const { return directory_; }
@@ -154,6 +173,7 @@ class Saves {
 
   Communicator& world_;
   std::filesystem::path directory_;
+  bool lazy_;
   sherd::io::Checkpointer checkpointer_;
   Times times_;
 };
@@ -170,6 +190,10 @@ void run(const Options& options) {
   Saves ring(comms, options, WriteBackend::automatic, "automatic");
   Saves threads(comms, options, WriteBackend::pwrite, "pwrite");
   Saves mpio(comms, options, options.mpio ? WriteBackend::mpio : WriteBackend::pwrite, "mpio");
+  if (options.prepare >= 0) {
+    ring.prepare(state, options.prepare);
+    threads.prepare(state, options.prepare);
+  }
   std::vector<double> direct, buffered, copy;
   for (int i = 0; i <= options.repetitions; ++i) {
     ring.run(i, state);
@@ -211,6 +235,8 @@ int main(int argc, char** argv) {
   app.add_option("--repetitions", options.repetitions, "Saves measured")
       ->check(CLI::PositiveNumber);
   app.add_option("--staging-mib", options.staging_mib, "Staging memory per node");
+  app.add_option("--prepare", options.prepare, "Prepare the first save, that many seconds before");
+  app.add_flag("--lazy", options.lazy, "Copy in the background, too");
   app.add_flag("--mpio", options.mpio, "Also collective H5Dwrite and buffered pwrite");
   CLI11_PARSE(app, argc, argv);
   return run_or_abort(runtime, [&] { run(options); });

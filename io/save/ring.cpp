@@ -12,6 +12,7 @@ namespace sherd::io {
 StagingRing::~StagingRing() { give_back(); }
 
 void StagingRing::give_back() noexcept {
+  touch_.end();
   if (pinned_ != nullptr) {
     device_->release(runtime::MemoryKind::pinned, pinned_, size_ + kPage);
   } else if (data_ != nullptr) {
@@ -84,6 +85,15 @@ void StagingRing::release(const std::byte* stretch) {
   }
 }
 
-void StagingRing::reset() noexcept { used_.clear(); }
+void StagingRing::touch_in_background() {
+  if (data_ != nullptr && pinned_ == nullptr) {
+    touch_.begin({data_, size_});
+  }
+}
+
+void StagingRing::reset() noexcept {
+  touch_.end();
+  used_.clear();
+}
 
 }  // namespace sherd::io

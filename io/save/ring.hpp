@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 
+#include "io/save/first_touch.hpp"
 #include "sherd/runtime/device.hpp"
 
 namespace sherd::io {
@@ -22,11 +23,15 @@ class StagingRing {
   /// null. Throws IoError when there is none.
   void reserve(std::uint64_t bytes, runtime::Device* device = nullptr);
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// Has the pages of what is reserved cleared in the background, until reset() or all is done.
+  /// Nothing may be handed out. Pinned memory has its pages.
+  void touch_in_background();
+  void wait_touched() noexcept { touch_.wait(); }
 
   /// `bytes` (a multiple of 4096) in one piece; nullptr until more has been released.
   [[nodiscard]] std::byte* try_acquire(std::uint64_t bytes);
   void release(const std::byte* stretch);
-  /// Takes back everything, after a save that failed.
+  /// Before a save: takes back everything, after one that failed, and ends the first touch.
   void reset() noexcept;
 
  private:
@@ -44,6 +49,7 @@ class StagingRing {
   std::shared_ptr<runtime::Device> device_;  // whose pinned memory it is; null: mapped
   std::byte* pinned_ = nullptr;              // what was allocated there
   std::deque<Stretch> used_;                 ///< oldest first
+  FirstTouch touch_;                         // last: its thread uses the memory
 };
 
 }  // namespace sherd::io

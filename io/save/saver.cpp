@@ -136,6 +136,16 @@ void Saver::poll() {
   }
 }
 
+void Saver::prepare(const dtensor::StateDict& state) {
+  finish();
+  if (consult(0, state).any(Consensus::changed)) {
+    renew_plan(state);
+    if (!mpio_) {  // which writes from the caller's memory
+      staging_.touch_in_background();
+    }
+  }
+}
+
 SaveTicket Saver::save(std::int64_t step, const dtensor::StateDict& state) {
   const Clock::time_point start = Clock::now();
   if (options_.overlap == Overlap::wait) {

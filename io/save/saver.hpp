@@ -27,6 +27,7 @@ class Saver {
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
+  void prepare(const dtensor::StateDict& state);
   /// Returns while tensors are still being copied.
   [[nodiscard]] SaveTicket save(std::int64_t step, const dtensor::StateDict& state);
   void poll();

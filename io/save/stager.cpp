@@ -1,4 +1,4 @@
-// Copy and digest in one pass, while a stretch is in the cache.
+// Copy and digest in one pass.
 #include "io/save/stager.hpp"
 
 #include <algorithm>
@@ -34,28 +34,22 @@ void Stager::take_digests(const Chunk& chunk) {
   }
 }
 
-/// Copies to `to`, if anywhere, in stretches that stay in the cache until their digest is taken.
+/// Copies to `to`, if anywhere, and digests in one pass, a stretch at a time.
 void Stager::take_part(const ChunkPart& part, std::byte* to) {
-  constexpr std::uint64_t kCached = std::uint64_t{64} << 10;
-  const std::byte* const from = sources_.item(part.item);
   const bool fetched = sources_.on_device(part.item);
   if (fetched) {
     sources_.fetch(part.item, part.from, part.bytes, to);
   }
-  std::vector<Stretch>& stretches = stretches_[part.item];
-  for (std::uint64_t at = part.from; at < part.from + part.bytes;) {
-    const std::uint64_t end =
-        std::min(part.from + part.bytes, (at / kDigestBytes + 1) * kDigestBytes);
-    Stretch stretch{at, end - at, 0};
-    for (; at < end; at += std::min(kCached, end - at)) {
-      const std::uint64_t bytes = std::min(kCached, end - at);
-      const std::byte* place = fetched ? to + (at - part.from) : from + at;
-      if (to != nullptr && !fetched) {
-        place = static_cast<std::byte*>(std::memcpy(to + (at - part.from), place, bytes));
-      }
-      stretch.crc32c = crc32c({place, bytes}, stretch.crc32c);
-    }
-    stretches.push_back(stretch);
+  const std::byte* const from = fetched ? to : sources_.item(part.item) + part.from;
+  const bool copies = to != nullptr && !fetched;
+  for (std::uint64_t at = 0; at < part.bytes;) {
+    const std::uint64_t place = part.from + at;
+    const std::uint64_t bytes =
+        std::min(part.bytes - at, (place / kDigestBytes + 1) * kDigestBytes - place);
+    const std::span<const std::byte> stretch(from + at, bytes);
+    stretches_[part.item].push_back(
+        {place, bytes, copies ? copy_crc32c(stretch, to + at) : crc32c(stretch)});
+    at += bytes;
   }
 }
 

@@ -186,6 +186,17 @@ bool TrainingRun::save_is_due() const {
   return (interval > 0 && step_ % interval == 0) || stopped_ || step_ == config_.training.steps;
 }
 
+/// The first save then costs what the others do. Where it cannot be prepared that save says why,
+/// and does what checkpoint.on_failure says.
+void TrainingRun::prepare_saves() {
+  state_.common["trainer"] = to_json(progress());
+  try {
+    checkpointer_->prepare(state_);
+  } catch (const IoError& error) {  // on all ranks
+    log::debug(error.what());
+  }
+}
+
 void TrainingRun::start_save() {
   state_.common["trainer"] = to_json(progress());
   const bool lazy = config_.checkpoint.staging == config::CheckpointConfig::Staging::lazy;

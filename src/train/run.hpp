@@ -61,6 +61,7 @@ class TrainingRun {
   void update(double loss, double norm, double rate);
   [[nodiscard]] bool save_is_due() const;
   double save();
+  void prepare_saves();
   void start_save();
   void settle_last_save();
   void poll_checkpoints();

@@ -70,6 +70,7 @@ TrainingRun::TrainingRun(runtime::Runtime& runtime, const config::TrainConfig& c
     fill_from_weights();
   }
   open_outputs();
+  prepare_saves();
 }
 
 void TrainingRun::say(const std::string& text) {

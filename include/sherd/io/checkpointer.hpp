@@ -50,7 +50,7 @@ struct CheckpointerOptions {
   Layout layout = Layout::per_node;
   WriteBackend backend = WriteBackend::automatic;
   /// Memory that all ranks of a node together may copy a state to. A larger one is saved in waves:
-  /// copying waits for the disk. Taken at the first save, as much as needed, and kept.
+  /// copying waits for the disk. Taken by prepare() or the first save, as needed, and kept.
   std::uint64_t staging_bytes_per_node = kDefaultStagingBytes;
 };
 
@@ -75,6 +75,14 @@ class Checkpointer {
   ~Checkpointer();  ///< waits for the save in flight; logs its failure
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
+
+  /// Collective, optional; waits for a save in flight. Does ahead what the first save of a state of
+  /// this structure would hold its caller for: the layout of the files at once, and staging memory,
+  /// whose pages a background thread clears while the caller goes on. Nothing is written, values
+  /// are not read. The texts in `state.common` must be about as long as they will be. Throws on all
+  /// ranks what save_async() would: ArgumentError, IoError when there is no memory; the next save
+  /// tries anew. Worth a call where training begins, after the last load.
+  void prepare(const dtensor::StateDict& state);
 
   /// Collective. Returns once every byte of `state` is copied to staging memory (or, where that is
   /// smaller, written); the caller may change it at once. Writing, syncing and committing go on in

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string_view>
 #include <vector>
+
+#include "io/disk/crc32c_paths.hpp"
 
 namespace sherd::io {
 namespace {
@@ -47,15 +50,59 @@ TEST_P(Crc32c, ContinuesAtAnySplitAndAlignment) {
 
 INSTANTIATE_TEST_SUITE_P(Paths, Crc32c, ::testing::Values(&crc32c, &crc32c_portable));
 
-TEST(Crc32cLanes, LongRunsGiveWhatTheTableGives) {
-  const std::vector<std::byte> bytes = ascending(100000);
-  const std::span<const std::byte> all(bytes);
-  for (const std::size_t length : {12287U, 12288U, 12289U, 24576U, 24581U, 99990U}) {
-    for (const std::size_t first : {0U, 3U, 8U}) {
-      const auto part = all.subspan(first, length);
-      EXPECT_EQ(crc32c(part, 77), crc32c_portable(part, 77)) << length;
+constexpr std::byte kUntouched{0xA5};
+
+/// Whether `path` gives the table's digest of `from` and copies it, and nothing else, to `to`.
+void expect_same(const Crc32cPath& path, std::span<const std::byte> from, std::byte* to) {
+  const std::uint32_t expected = crc32c_portable(from, 77);
+  EXPECT_EQ(path.take(from.data(), from.size(), nullptr, 77), expected)
+      << path.name << ", " << from.size() << " bytes";
+  std::fill_n(to - 1, from.size() + 2, kUntouched);
+  EXPECT_EQ(path.take(from.data(), from.size(), to, 77), expected)
+      << path.name << ", " << from.size() << " bytes copied";
+  EXPECT_TRUE(std::equal(from.begin(), from.end(), to)) << path.name << ", " << from.size();
+  EXPECT_EQ(to[-1], kUntouched) << path.name << ", " << from.size();
+  EXPECT_EQ(to[from.size()], kUntouched) << path.name << ", " << from.size();
+}
+
+TEST(Crc32cPaths, GiveWhatTheTableGivesOfAnyLength) {
+  const std::vector<std::byte> bytes = ascending(4096);
+  std::vector<std::byte> copied(4098);
+  for (const Crc32cPath& path : crc32c_paths()) {
+    for (std::size_t length = 0; length <= bytes.size(); ++length) {
+      expect_same(path, std::span(bytes).first(length), copied.data() + 1);
     }
   }
+}
+
+TEST(Crc32cPaths, GiveWhatTheTableGivesAtAnyAlignment) {
+  const std::vector<std::byte> bytes = ascending(2200);
+  std::vector<std::byte> copied(2300);
+  for (const Crc32cPath& path : crc32c_paths()) {
+    for (std::size_t from = 0; from <= 64; from += 7) {
+      for (std::size_t to = 1; to <= 65; ++to) {
+        expect_same(path, std::span(bytes).subspan(from, 2100), copied.data() + to);
+      }
+    }
+  }
+}
+
+TEST(Crc32cPaths, LongRunsGiveWhatTheTableGives) {
+  const std::vector<std::byte> bytes = ascending(300000);
+  const std::span<const std::byte> all(bytes);
+  std::vector<std::byte> copied(300002);
+  for (const Crc32cPath& path : crc32c_paths()) {
+    for (const std::size_t length : {12287U, 12288U, 24581U, 32768U, 32832U, 99990U, 299990U}) {
+      for (const std::size_t first : {0U, 3U, 8U}) {
+        expect_same(path, all.subspan(first, length), copied.data() + 1 + first);
+      }
+    }
+  }
+}
+
+TEST(Crc32cPaths, EndWithTheTable) {
+  ASSERT_FALSE(crc32c_paths().empty());
+  EXPECT_STREQ(crc32c_paths().back().name, "table");
 }
 
 TEST(Crc32cCombine, JoinsDigestsOfParts) {
